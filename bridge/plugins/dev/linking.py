@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.logger import Logger
 
 from ...classes import define, frozen
@@ -36,6 +36,7 @@ from ..installed.trees import LinkedTree, ListEntry, Trees
 from ..operations.candidate import Scans
 from ..operations.jobs import Jobs
 from ..operations.rebuild import EventSink, Rebuild
+from ..policy.rules.table import Hit
 from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
@@ -75,6 +76,7 @@ class Linking:
     _in_thread: InThread
     _scanner: Scans
     _commands: set[Holder] = field(factory=set, init=False)
+    _scans: dict[Holder, Deferred[list[Hit]]] = field(factory=dict, init=False)
     _turn: DeferredLock = field(factory=DeferredLock, init=False)
     _closed: bool = field(default=False, init=False)
 
@@ -111,9 +113,19 @@ class Linking:
                 raise shutting_down()
             tree = Tree(await self._in_thread(read_files, root, names))
             manifest = load_manifest(tree, self._profile)
-            await refuse(self._scanner.scan(tree))
+            await refuse(self._scan(command, tree))
             async with self._jobs.commit_lock:
                 return await self._link(command, tree, manifest)
+
+    async def _scan(self, command: Holder, tree: Tree) -> list[Hit]:
+        scan = Deferred.fromCoroutine(self._scanner.scan(tree))
+        self._scans[command] = scan
+        try:
+            return await scan
+        except CancelledError:
+            raise shutting_down() from None
+        finally:
+            del self._scans[command]
 
     async def _link(self, command: Holder, tree: Tree, manifest: Manifest) -> Linked:
         self._check_id(command, manifest.id)
@@ -197,8 +209,10 @@ class Linking:
         """
         Remove the trees of commands that have gone, when no update is under way.
 
-        However that goes: no later call takes them out.
+        However that goes: no later call takes them out.  A scan for them ends at once.
         """
+        for command in self._scans.keys() - self._commands:
+            self._scans[command].cancel()
         async with self._turn:
             linked = self._trees.linked.items()
             ids = [one for one, tree in linked if tree.command not in self._commands]

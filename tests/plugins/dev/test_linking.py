@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.dev.linking import Linked
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.policy.scan import SourcesRefusedError
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, Code
 
 from ...pages import Page
 from ..operations.bench import Bench, files_of, manifest, url_of, write_tree
@@ -191,6 +191,16 @@ class RefusedTests(LinkingTestCase):
         failure = self.failureResultOf(second, BridgeError)
         self.assertEqual(failure.value.message, refused)
         self.assertEqual(self.kept(), [LINK])
+
+    def test_scan_ends_with_its_command(self):
+        """Neither others nor a daemon that ends wait for a scan that hangs."""
+        for end in (self.end, self.bench.linking.close):
+            self.bench.threads.slow = "survey_tree"
+            linking = self.update()
+            end()
+            error = self.failureResultOf(linking, BridgeError).value
+            self.assertEqual(error.code, Code.UNAVAILABLE)
+        self.successResultOf(self.bench.linking.close())
 
 
 class ShadowTests(LinkingTestCase):
