@@ -21,6 +21,10 @@ return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
   .filter((element) => element.scrollWidth > element.clientWidth)
   .map((element) => element.textContent);
 """
+UNLOADING = """\
+const event = new Event('beforeunload', { cancelable: true });
+return !dispatchEvent(event);
+"""
 SETTINGS = """\
 import { definePlugin } from '@bridge/plugin-api';
 
@@ -371,6 +375,7 @@ class ManagerTests(ClassFixtureCase):
         browser.until_text("#question", "Leave without saving?")
         browser.answer("no")
         self.focused("setting-volume")
+        self.assertTrue(self.script(UNLOADING))
         # Another page saves another field meanwhile.
         place = {"ns": "plugin:speaker-box"}
         fixture.call("state/set", {**place, "key": "loud", "value": True})
@@ -392,6 +397,7 @@ class ManagerTests(ClassFixtureCase):
         self.assertEqual(typed, "typed meanwhile")
         browser.click("#save")
         browser.find("#save[aria-disabled=true]")
+        self.assertFalse(self.script(UNLOADING))
 
         # What a view asks goes with it.
         browser.click("#reset")

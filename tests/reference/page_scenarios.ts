@@ -730,10 +730,10 @@ export const pageScenarios = {
     navigation.guard(() => Promise.resolve(leaves));
     equal(await go("#/home"), "#/plugins/some-one/settings");
     await model.reload();
-    equal(bar.reloads, 0);
+    equal([bar.reloads, navigation.isGuarded], [0, true]);
     leaves = true;
     await model.reload();
-    equal(bar.reloads, 1);
+    equal([bar.reloads, navigation.isGuarded], [1, false]);
     equal(await go("#/home"), "#/home");
     equal(navigation.route, { view: "home" });
     leaves = false;

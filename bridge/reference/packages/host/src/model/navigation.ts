@@ -90,10 +90,9 @@ export class Navigation {
       }
       const staying = this.#route;
       this.#bar.write(fragmentOf(staying));
-      if (!(await this.#guard())) {
+      if (!(await this.mayLeave())) {
         return;
       }
-      this.#guard = undefined;
       if (route !== undefined) {
         this.#bar.write(fragmentOf(route));
       }
@@ -102,9 +101,18 @@ export class Navigation {
     this.changed.emit();
   }
 
-  /** Whether what is shown may be left. */
+  /** Whether something would be lost if what is shown were left. */
+  get isGuarded(): boolean {
+    return this.#guard !== undefined;
+  }
+
+  /** Ask whether what is shown may be left; whoever says so is asked no more. */
   async mayLeave(): Promise<boolean> {
-    return this.#guard === undefined || this.#guard();
+    const leaves = this.#guard === undefined || (await this.#guard());
+    if (leaves) {
+      this.#guard = undefined;
+    }
+    return leaves;
   }
 
   /** Ask before what is shown is left; `undefined` to ask no more. */

@@ -55,8 +55,21 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
   const changes = changesOf(schema, saved, draft);
   const dirty = Object.keys(changes).length > 0;
   useEffect(() => {
-    navigation.guard(dirty ? () => mayLeave(model) : undefined);
-    return () => navigation.guard(undefined);
+    if (!dirty) {
+      return undefined;
+    }
+    navigation.guard(() => mayLeave(model));
+    // The browser asks in its own words when the page is closed or loaded again.
+    const stay = (event: Event): void => {
+      if (navigation.isGuarded) {
+        event.preventDefault();
+      }
+    };
+    addEventListener("beforeunload", stay);
+    return () => {
+      navigation.guard(undefined);
+      removeEventListener("beforeunload", stay);
+    };
   }, [dirty]);
 
   // What is asked about a form goes with it, as when its plugin ends.
