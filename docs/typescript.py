@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 from protocolfile import PAGE_LIMITS
 
 from bridge.protocol.rules import Schema
@@ -106,6 +106,8 @@ class Writer:
     """
 
     open_names: frozenset[str] = frozenset()
+    _names: dict[str, str] = field(factory=dict, init=False)
+    """How objects that are written already are called, by their fields as JSON."""
 
     def type_of(self, schema: Schema, depth: int = 0) -> str:
         """
@@ -168,6 +170,7 @@ class Writer:
                 named = defs[part]["properties"]
                 fields = schema["properties"].items()
                 own["properties"] = {k: v for k, v in fields if k not in named}
+            self._first_name(schema, name)
             written = f"{part} & " * bool(part) + self.type_of(own)
             yield f"{_comment(schema)}\nexport type {name} = {written};\n"
 
@@ -177,8 +180,9 @@ class Writer:
         yield "export interface Methods {"
         for name, method in methods.items():
             yield f"  {_comment(method)}\n  {_written(name)}: {{"
-            yield f"    params: {self.type_of(method['params'], 2)};"
-            yield f"    result: {self.type_of(method['result'], 2)};"
+            for side in ("params", "result"):
+                own = f'Methods["{name}"]["{side}"]'
+                yield f"    {side}: {self._once(method[side], own, 2)};"
             yield "  };"
         yield "}\n"
 
@@ -187,9 +191,20 @@ class Writer:
         yield "/** The data of every event. */"
         yield "export interface Events {"
         for name, event in events.items():
-            data = self.type_of(event["data"], 1)
+            data = self._once(event["data"], f'Events["{name}"]', 1)
             yield f"  {_comment(event)}\n  {_key(name)}: {data};"
         yield "}\n"
+
+    def _once(self, schema: Schema, name: str, depth: int) -> str:
+        """Write a type, or the name of one with the same fields."""
+        first = self._first_name(schema, name)
+        return self.type_of(schema, depth) if first == name else first
+
+    def _first_name(self, schema: Schema, name: str) -> str:
+        if "properties" not in schema:
+            return name
+        fields = _written([schema["properties"], schema.get("required")])
+        return self._names.setdefault(fields, name)
 
 
 def _is_part(one: Schema, other: Schema) -> bool:

@@ -420,12 +420,7 @@ export interface Methods {
   /** Return the README and the icon of an installed plugin, as they were signed. */
   "plugins/about": {
     params: { /** See `uninstall`. */ id: string; };
-    result: {
-      /** The beginning of `README.md`, without control characters; empty when there is none. Plain text of others: never to be shown as HTML. */
-      readme: string;
-      /** `icon.png` in base64, at most 512 pixels wide and high and 64 KiB; empty when there is none, or another image. */
-      icon: string;
-    };
+    result: About;
   };
   /** List the plugins that are behind, and those of which it is not known. */
   "plugins/check_updates": {
@@ -526,14 +521,7 @@ export interface Methods {
   };
   /** Change a database; refused, because every one of them is read-only. */
   "sql/execute": {
-    params: {
-      /** An alias; see `sql/databases`. */ database: string;
-      /** Placeholders are `?`, or `?1`, `?2` and so on; a statement of at most 65536 bytes, without NUL. */
-      sql: string;
-      /** What the placeholders stand for, in order; at most 64 entries; each: each null, a boolean, a number or a string. */
-      params?: Array<null | boolean | number | string> | null;
-      /** Whether blobs are wanted, not only how large they are. */ blobs?: boolean | null;
-    };
+    params: Methods["sql/query"]["params"];
     result: { /** How many rows. */ changed: number; /** The last of those that were inserted. */ lastInsertRowid: number; };
   };
   /** List the databases, and the limits of statements. */
@@ -573,11 +561,7 @@ export interface Methods {
   };
   /** Remove one value, which need not be there; answered when it is durable. */
   "state/delete": {
-    params: {
-      /** The namespace: `host`, or `plugin:` and a plugin's id; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+; not starting with bridge., which is the daemon's. */
-      ns: string;
-      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */ key: string;
-    };
+    params: Methods["state/get"]["params"];
     result: { [name: string]: unknown };
   };
   /** Read all values of a namespace. */
@@ -601,12 +585,7 @@ export interface Events {
     /** When it was logged: milliseconds since the epoch. */ ts: number;
   };
   /** A frame is refused that has no request id; to its own socket. */
-  error: {
-    /** What kind of refusal it is. */ code: Open<ErrorCode>;
-    /** For people; names the field and the rule. That of a refused plugin operation starts with a prefix, a colon and a space. */
-    message: string;
-    /** With `rate_limited`: whole seconds to wait. */ retryAfter?: number;
-  };
+  error: ErrorFields;
   /** A plugin operation reaches a step. */
   progress: {
     /** The operation. */ op: Open<Operation>;
@@ -620,13 +599,7 @@ export interface Events {
   /** The set of installed plugins has changed. */
   plugins: { /** List entries, by id. */ plugins: Array<ListEntry>; };
   /** A build has ended. */
-  build: {
-    /** Whether there is a new bundle. */ ok: boolean;
-    /** How many milliseconds it took. */ durationMs: number;
-    /** The ids of what is in the bundle, or was to be, sorted. */ plugins: Array<string>;
-    /** First why there is no new bundle; then which installed plugins were left out, and why. */
-    errors: Array<string>;
-  };
+  build: Methods["plugins/build"]["result"];
   /** With `--dev`: a snippet is to be evaluated; `{id, code}`. */
   remote: {
     /** What `remote/result` is to answer with. */ id: string;
