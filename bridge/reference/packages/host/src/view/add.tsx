@@ -57,11 +57,7 @@ export function usePreview(model: PageModel) {
 }
 
 /** What is shown while a preview is made. */
-export function Looking(props: {
-  readonly model: PageModel;
-  readonly step: string;
-  readonly onCancel: () => void;
-}) {
+export function Looking(props: { readonly step: string; readonly onCancel: () => void }) {
   const slow = useAfter(SLOW_MILLISECONDS);
   const asks = props.step === "awaiting_confirmation";
   const words = asks
@@ -160,7 +156,6 @@ export function AddView({ model }: ViewProps) {
       )}
       {phase.name === "looking" ? (
         <Looking
-          model={model}
           step={phase.step}
           onCancel={() => {
             stop();

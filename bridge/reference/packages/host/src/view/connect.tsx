@@ -74,9 +74,7 @@ export function ConnectView({ model }: ViewProps) {
       ) : null}
       {mayPair ? <Command model={model} words="To get the code, run this in a terminal:" command={PRINT_TOKEN} /> : null}
       {link.state === "absent" ? <StartCommand model={model} /> : null}
-      <Details summary="Address">
-        <AddressForm model={model} />
-      </Details>
+      <Address model={model} />
     </section>
   );
 }
@@ -133,7 +131,7 @@ function wordsOf(state: string, reason: string): Words | undefined {
 }
 
 /** Where the daemon listens. */
-export function AddressForm({ model }: ViewProps) {
+export function Address({ model }: ViewProps) {
   const [address, setAddress] = useState(model.link.endpoint);
   const [error, setError] = useState("");
   const use = (): void => {
@@ -152,24 +150,26 @@ export function AddressForm({ model }: ViewProps) {
     }
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        use();
-      }}
-    >
-      <Field
-        id="endpoint"
-        label="Address of the bridge"
-        mode="url"
-        value={address}
-        onValue={setAddress}
-        error={error}
+    <Details summary="Address">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          use();
+        }}
       >
-        <button type="submit" id="endpoint-save">
-          Use
-        </button>
-      </Field>
-    </form>
+        <Field
+          id="endpoint"
+          label="Address of the bridge"
+          mode="url"
+          value={address}
+          onValue={setAddress}
+          error={error}
+        >
+          <button type="submit" id="endpoint-save">
+            Use
+          </button>
+        </Field>
+      </form>
+    </Details>
   );
 }

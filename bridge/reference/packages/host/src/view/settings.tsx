@@ -9,8 +9,8 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { explain } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AddressForm } from "./connect.js";
-import { Button, ButtonLink, Details, Switch, Title } from "./parts.js";
+import { Address } from "./connect.js";
+import { Button, ButtonLink, Switch, Title } from "./parts.js";
 
 export function SettingsView({ model }: ViewProps) {
   return (
@@ -52,9 +52,7 @@ function Connection({ model }: ViewProps) {
           Use another code
         </Button>
       </div>
-      <Details summary="Address">
-        <AddressForm model={model} />
-      </Details>
+      <Address model={model} />
     </div>
   );
 }

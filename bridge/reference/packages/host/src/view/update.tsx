@@ -31,7 +31,6 @@ export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
       <Title>Update {model.nameOf(id)}</Title>
       {phase.name === "looking" || phase.name === "asked" ? (
         <Looking
-          model={model}
           step={phase.name === "looking" ? phase.step : ""}
           onCancel={() => {
             stop();
