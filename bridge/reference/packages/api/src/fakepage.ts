@@ -93,31 +93,25 @@ class RecordedCard implements FakeCard {
   }
 
   get text(): string {
-    return this.#shown().flatMap(linesOf).join("\n");
+    return [...this.#parts].filter(isShown).flatMap(linesOf).join("\n");
   }
 
   get buttons(): readonly string[] {
-    return this.#shown().flatMap((one) => (one.kind === "button" ? one.state.label : []));
+    return this.#all("button").map(({ state }) => state.label);
   }
 
   get images(): readonly string[] {
-    return this.#shown().flatMap((one) => (one.kind === "image" ? one.state.alt : []));
+    return this.#all("image").map(({ state }) => state.alt);
   }
 
   press(label: string): Promise<void> {
-    for (const one of this.#shown()) {
-      if (one.kind === "button" && one.state.label === label && one.state.enabled) {
-        return one.act();
-      }
-    }
-    throw this.#missing("enabled button", label);
+    const button = this.#all("button").find(({ state }) => state.label === label && state.enabled);
+    return this.#there(button, "enabled button", label).act();
   }
 
   async write(label: string, value: string | number | undefined): Promise<void> {
     const field = this.#field(label);
-    if (!field.state.enabled) {
-      throw this.#missing("enabled field", label);
-    }
+    this.#there(field.state.enabled ? field : undefined, "enabled field", label);
     if (field.kind === "input") {
       await field.act(String(value ?? ""));
     } else {
@@ -130,39 +124,37 @@ class RecordedCard implements FakeCard {
   }
 
   rows(caption: string): readonly (readonly string[])[] {
-    for (const one of this.#shown()) {
-      if (one.kind === "table" && one.state.caption === caption) {
-        return one.state.rows;
-      }
-    }
-    throw this.#missing("table", caption);
+    const table = this.#all("table").find(({ state }) => state.caption === caption);
+    return this.#there(table, "table", caption).state.rows;
   }
 
   progress(label: string): number | undefined {
-    for (const one of this.#shown()) {
-      if (one.kind === "progress" && one.state.label === label) {
-        return one.state.part;
-      }
+    const bar = this.#all("progress").find(({ state }) => state.label === label);
+    return this.#there(bar, "progress bar", label).state.part;
+  }
+
+  #field(label: string) {
+    const field = this.#all("input", "number").find(({ state }) => state.label === label);
+    return this.#there(field, "field", label);
+  }
+
+  /** The parts of these kinds that are shown. */
+  #all<Kind extends Recorded["kind"]>(...kinds: Kind[]) {
+    type Found = Extract<Recorded, { readonly kind: Kind }>;
+    const found = (one: Recorded): one is Found => (kinds as string[]).includes(one.kind);
+    return [...this.#parts].filter(isShown).filter(found);
+  }
+
+  #there<Part>(part: Part | undefined, what: string, name: string): Part {
+    if (part === undefined) {
+      throw new Error(`there is no ${what} “${name}” on the card “${this.title}”`);
     }
-    throw this.#missing("progress bar", label);
+    return part;
   }
+}
 
-  #field(label: string): Extract<Recorded, { kind: "input" | "number" }> {
-    for (const one of this.#shown()) {
-      if ((one.kind === "input" || one.kind === "number") && one.state.label === label) {
-        return one;
-      }
-    }
-    throw this.#missing("field", label);
-  }
-
-  #shown(): readonly Recorded[] {
-    return [...this.#parts].filter(({ state }) => state.shown);
-  }
-
-  #missing(what: string, name: string): Error {
-    return new Error(`there is no ${what} “${name}” on the card “${this.title}”`);
-  }
+function isShown({ state }: Recorded): boolean {
+  return state.shown;
 }
 
 function linesOf(part: Recorded): readonly string[] {
