@@ -21,7 +21,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from PIL import Image
 
@@ -345,24 +345,23 @@ def resets(port: int, token: str) -> None:
             page.socket.close()
 
 
-def endless_statements(port: int, token: str) -> None:
-    """A page whose statements never end by themselves."""
+def endless_statement(number: int = 1) -> bytes:
+    """Write a call with a statement that never ends by itself."""
     params = {"database": "sample", "sql": ENDLESS}
-    while True:
-        with page_until_cut_off(port, token) as page:
-            while True:
-                page.send(request(1, service="sql", method="query", params=params))
-                page.receive()
+    return request(number, service="sql", method="query", params=params)
+
+
+def reload(port: int, token: str, calls: Iterable[bytes]) -> None:
+    """Be a page that calls, and reloads before it is answered."""
+    with page_until_cut_off(port, token) as page:
+        page.send(*calls)
+        time.sleep(0.5)
 
 
 def statements_of_pages_that_went(port: int, token: str) -> None:
     """A page that reloads again and again, each time with slow statements."""
-    params = {"database": "sample", "sql": ENDLESS}
     while True:
-        with page_until_cut_off(port, token) as page:
-            for number in range(20):
-                page.send(request(number, service="sql", method="query", params=params))
-            time.sleep(0.5)
+        reload(port, token, map(endless_statement, range(20)))
 
 
 def fetches_of_pages_that_went(port: int, token: str) -> None:
@@ -370,12 +369,9 @@ def fetches_of_pages_that_went(port: int, token: str) -> None:
     params = {"url": f"http://127.0.0.1:{SILENT_PORT}/"}
     with socket.create_server(("127.0.0.1", SILENT_PORT), backlog=128) as silent:
         silent.setblocking(False)
+        fetch = {"service": "outbound", "method": "fetch", "params": params}
         while True:
-            with page_until_cut_off(port, token) as page:
-                for number in range(20):
-                    fetch = {"service": "outbound", "method": "fetch"}
-                    page.send(request(number, **fetch, params=params))
-                time.sleep(0.5)
+            reload(port, token, [request(number, **fetch) for number in range(20)])
             with contextlib.suppress(BlockingIOError):
                 while True:
                     silent.accept()[0].close()
@@ -394,12 +390,9 @@ def icons_of_pages_that_went(port: int, token: str) -> None:
 
     with overlay_server() as server:
         threading.Thread(target=read_all, args=(server,), daemon=True).start()
+        send = {"service": "notify", "method": "send", "params": params}
         while True:
-            with page_until_cut_off(port, token) as page:
-                for number in range(60):
-                    send = {"service": "notify", "method": "send"}
-                    page.send(request(number, **send, params=params))
-                time.sleep(0.5)
+            reload(port, token, [request(number, **send) for number in range(60)])
 
 
 def slow_icons() -> list[bytes]:
@@ -419,15 +412,15 @@ def icons_to_decode(port: int, token: str) -> None:
     """A page that reloads again and again, each time with images that take long."""
     images, send = slow_icons(), {"service": "notify", "method": "send"}
     for number in itertools.count():
-        with page_until_cut_off(port, token) as page:
-            for which, image in enumerate(images * 4):
-                # What follows the image makes it a new one.
-                new = image + struct.pack("!II", number, which)
-                icon = base64.b64encode(new).decode("ascii")
-                shown = {"title": "icon", "icon": icon, "useBase64Icon": True}
-                params = {**shown, "sinks": ["freedesktop"]}
-                page.send(request(which, **send, params=params))
-            time.sleep(0.5)
+        calls = []
+        for which, image in enumerate(images * 4):
+            # What follows the image makes it a new one.
+            new = image + struct.pack("!II", number, which)
+            icon = base64.b64encode(new).decode("ascii")
+            shown = {"title": "icon", "icon": icon, "useBase64Icon": True}
+            params = {**shown, "sinks": ["freedesktop"]}
+            calls.append(request(which, **send, params=params))
+        reload(port, token, calls)
 
 
 def calls_that_wait(port: int, token: str) -> None:
@@ -496,7 +489,7 @@ ABUSES: dict[str, Callable[[int, str], None]] = {
     "unread pongs": flooded(frame(PING, b"x" * 125) * 500, read=False),
     "empty fragments": empty_fragments,
     "resets": resets,
-    "endless statements": endless_statements,
+    "endless statements": one_by_one(endless_statement),
     "OSC flood": osc_flood,
 }
 """Each is given the daemon's port and its token, and does not return."""

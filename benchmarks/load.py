@@ -87,10 +87,10 @@ class Row:
         return found
 
 
-def measure(page: RawSocket, seconds: float = SECONDS) -> Trips:
+def measure(page: RawSocket) -> Trips:
     """Ask so many times a second, and note how long each answer takes."""
     taken: list[float] = []
-    end = time.monotonic() + seconds
+    end = time.monotonic() + SECONDS
     for number in itertools.count():
         begun = time.perf_counter()
         page.send(request(number))

@@ -54,11 +54,9 @@ async def at_once(store: Store, number: int) -> float:
     return (time.perf_counter() - begun) / AT_ONCE
 
 
-async def measure(
-    reactor: Any, rounds: int = ROUNDS
-) -> tuple[list[float], list[float], list[float]]:
-    """Return the seconds of one setting, of one by hand, and of one of many at once."""
-    found: tuple[list[float], list[float], list[float]] = ([], [], [])
+async def rows(reactor: Any) -> list[Row]:
+    """Set one value, one by hand, and many at once, in turns; the best of each."""
+    ones, hands, manys = [], [], []
     pool = Pool(reactor, "disk", 1)
     pool.start()
     try:
@@ -66,20 +64,15 @@ async def measure(
             path = Path(directory) / "state.json"
             store = Store.open(path, pool.call)
             await one(store, -1)
-            for number in range(rounds):
-                found[0].append(await one(store, number))
-                found[1].append(by_hand(path.with_name("hand"), path.read_bytes()))
-                found[2].append(await at_once(store, number))
+            for number in range(ROUNDS):
+                ones.append(await one(store, number))
+                hands.append(by_hand(path.with_name("hand"), path.read_bytes()))
+                manys.append(await at_once(store, number))
     finally:
         pool.stop()
-    return found
-
-
-async def rows(reactor: Any) -> list[Row]:
-    """Return the best of each."""
-    one, hand, many = map(min, await measure(reactor))
+    best, hand = min(ones), min(hands)
     name = f"{AT_ONCE} settings at once, as fast"
     return [
-        Row("one setting", one * 1000, "ms", 1.6, hand * 1000, "by hand"),
-        Row(name, one / many, "x", 20, more=True),
+        Row("one setting", best * 1000, "ms", 1.6, hand * 1000, "by hand"),
+        Row(name, best / min(manys), "x", 20, more=True),
     ]
