@@ -7,6 +7,7 @@ the request to answer, if there is one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Annotated, Any, Final
@@ -17,7 +18,7 @@ from ..classes import frozen
 from .errors import BridgeError, Code, bad_request, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
-from .strictjson import Size, dumps, loads
+from .strictjson import Size, dumps, is_bounded, loads
 from .wire import converter, structure, unstructure
 
 PROTOCOL: Final = "1.0"
@@ -141,7 +142,7 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
     try:
         value = loads(text, size)
     except BridgeError as error:
-        lenient = _lenient(text)
+        lenient = _lenient(text, size)
         return _recovered(lenient) or _refuse(error, lenient)
     try:
         return _structure(value)
@@ -168,21 +169,20 @@ def _structure(value: Any) -> Frame:
     return structure(converter, fields, known)
 
 
-def _lenient(text: bytes) -> Any:
+def _lenient(text: bytes, size: Size | None) -> Any:
     """
     Read what is not strict JSON, to find the request it may be meant as.
 
     Python's reader accepts NaN, lone surrogates and control characters, and ignores
-    what trails.  Where it fails too, the two fields are searched for.  It holds the
-    interpreter, so only the beginning of a large text is read.
+    what trails.  It holds the interpreter, so it does not read too many values.  Where
+    it fails too, the two fields are searched for in the beginning.
     """
-    if len(text) > LENIENT_BYTES:
-        text = text[:LENIENT_BYTES]
-    readable = text.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    try:
-        return _LENIENT.raw_decode(readable)[0]
-    except (ValueError, RecursionError):
-        return dict(_FIELDS.findall(readable)[::-1])
+    if is_bounded(text, size):
+        readable = text.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+        with contextlib.suppress(ValueError, RecursionError):
+            return _LENIENT.raw_decode(readable)[0]
+    beginning = text[:LENIENT_BYTES].decode("utf-8", "replace")
+    return dict(_FIELDS.findall(beginning)[::-1])
 
 
 def _recovered(value: Any) -> Logs | None:

@@ -76,6 +76,16 @@ class Size:
         return size
 
 
+def is_bounded(text: bytes, size: Size | None = None) -> bool:
+    """
+    Whether a JSON text has no more values than a request needs.
+
+    :param size: Of this text, when it was counted as it came.
+    """
+    # A shorter text has fewer.
+    return len(text) <= JSON_VALUES or (size or Size.of(text)).values <= JSON_VALUES
+
+
 def loads(text: bytes, size: Size | None = None) -> Any:
     """
     Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, neither
@@ -86,8 +96,7 @@ def loads(text: bytes, size: Size | None = None) -> Any:
     :param size: Of this text, when it was counted as it came.
     :raise BridgeError: ``bad_request``.
     """
-    # A shorter text has fewer.
-    if len(text) > JSON_VALUES and (size or Size.of(text)).values > JSON_VALUES:
+    if not is_bounded(text, size):
         raise bad_request(f"JSON of more than {JSON_VALUES} values")
     return loads_own(text)
 
