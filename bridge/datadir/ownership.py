@@ -110,7 +110,8 @@ def check_above(path: Path, option: str = "") -> None:
     """
     if not has_owners():
         return
-    for parent in reversed(path.resolve().parents):
+    # Unlike ``Path.resolve``, it raises nothing for links in a circle.
+    for parent in reversed(Path(os.path.realpath(path)).parents):
         try:
             found = parent.stat()
         except FileNotFoundError:

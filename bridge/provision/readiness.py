@@ -67,8 +67,9 @@ def theme_problem(place: Paths) -> str:
     :return: One line; empty when it could be.
     """
     folder = place.bundle.parent
-    # Unlike ``Path.exists``, it raises nothing for what is below a closed directory.
-    while not os.path.exists(folder) and folder != folder.parent:
+    # Unlike ``Path.exists``, it raises nothing for what is below a closed directory; a
+    # link that leads nowhere is in the way of a new directory.
+    while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     if not os.access(folder, os.W_OK | os.X_OK):
         return (

@@ -162,6 +162,8 @@ class Registry:
     _services: dict[str, object] = field(factory=dict)
     _methods: dict[tuple[str, str], Method] = field(factory=dict)
 
+    _log: ClassVar[Logger] = Logger()
+
     def register(self, name: str, service: object) -> None:
         """Add ``service`` under ``name``."""
         self._services[name] = service
@@ -198,8 +200,12 @@ class Registry:
         return {name: self._describe(name) for name in self.names()}
 
     def _describe(self, name: str) -> dict[str, Any]:
-        service = self._services[name]
-        more = service.describe() if isinstance(service, Describes) else {}
+        service, more = self._services[name], {}
+        try:
+            more = service.describe() if isinstance(service, Describes) else {}
+        except Exception:  # noqa: BLE001
+            # Each page that connects gets the description: it connects without this.
+            self._log.failure("{name} can't be described", name=name)
         return {
             "summary": summary_of(type(service)),
             "methods": [m.name for m in methods_of(type(service))],

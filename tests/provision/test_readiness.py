@@ -46,7 +46,12 @@ class ReadinessTests(SynchronousTestCase):
             problem = build_problem(self.place)
         self.assertIn("cannot be written; make it writable, or choose", problem)
         folder = self.place.bundle.parent
-        folder.mkdir(parents=True)
+        folder.parent.mkdir(parents=True)
+        for leads_to in ("nowhere", folder.name):
+            folder.symlink_to(leads_to)
+            self.assertIn("cannot be written", build_problem(self.place))
+            folder.unlink()
+        folder.mkdir()
         self.assertEqual(build_problem(self.place), "")
         planted(self, folder)
         self.assertIn(str(folder), build_problem(self.place))

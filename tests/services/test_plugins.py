@@ -229,3 +229,6 @@ class PluginServiceTests(ServiceCase):
         described = self.plugins.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
         self.assertNotIn("cannotBuild", self.plugins.describe())
+        # No page is kept out by what breaks there.
+        self.assertNotIn("installed", self.registry.describe()["plugins"])
+        self.assertEqual(len(self.flushLoggedErrors(IndexError)), 1)

@@ -61,16 +61,23 @@ _MACHINES: Final = {
 }
 
 
-def pins() -> list[Pin]:
-    """Read every pin, whose digests npm's registry publishes; blocks."""
+def _read_pins() -> list[Pin]:
     table = json.loads((Path(__file__).parent / "pins.json").read_text("ascii"))
     return [Pin(name, **digests) for name, digests in table.items()]
+
+
+PINS: Final = _read_pins()
+"""
+Every pin, whose digests npm's registry publishes.
+
+Read at the start: a daemon whose files are replaced never has those of two versions.
+"""
 
 
 def pin_for(
     system: str = platform.system(), machine: str = platform.machine()
 ) -> Pin | None:
-    """Return the bundler for a system, or ``None``; see ``pins``."""
+    """Return the bundler for a system, or ``None``; see ``PINS``."""
     kind, cpu = system.lower(), machine.lower()
     name = f"{_SYSTEMS.get(kind, kind)}-{_MACHINES.get(cpu, cpu)}"
-    return next((pin for pin in pins() if pin.platform == name), None)
+    return next((pin for pin in PINS if pin.platform == name), None)

@@ -25,7 +25,7 @@ from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from ..tree.tree import is_declaration_name
-from .rules.table import GLOBALS, RESERVED, WRAPPED, standard_names
+from .rules.table import GLOBALS, RESERVED, STANDARD_NAMES, WRAPPED
 
 FACTORY: Final = "jsx"
 """What the mark of an element's factory ends with; it is a member, as no name is."""
@@ -183,7 +183,7 @@ def marked_names(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _unmarked() -> frozenset[str]:
-    return (standard_names() | RESERVED | WRAPPED) - GLOBALS
+    return (STANDARD_NAMES | RESERVED | WRAPPED) - GLOBALS
 
 
 def words_in(text: str) -> set[str]:

@@ -4,19 +4,18 @@ import base64
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.pins import Pin, pin_for, pins
+from bridge.plugins.esbuild.pins import PINS, Pin, pin_for
 
 
 class PinTests(SynchronousTestCase):
     def test_digests_have_the_form_of_digests(self) -> None:
         """Every pin holds a SHA-512 and a SHA-256, and no two are the same."""
-        table = pins()
-        for pin in table:
+        for pin in PINS:
             self.assertEqual(len(base64.b64decode(pin.tarball, validate=True)), 64)
             self.assertEqual(len(bytes.fromhex(pin.binary)), 32)
             self.assertEqual(pin.binary, pin.binary.lower())
-        self.assertEqual(len({pin.binary for pin in table}), len(table))
-        self.assertEqual(len({pin.tarball for pin in table}), len(table))
+        self.assertEqual(len({pin.binary for pin in PINS}), len(PINS))
+        self.assertEqual(len({pin.tarball for pin in PINS}), len(PINS))
 
     def test_systems(self) -> None:
         """Each system gets its own bundler, under the names Python knows it by."""

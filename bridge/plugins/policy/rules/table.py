@@ -3,13 +3,12 @@ What the policy refuses, in order of report, and what an author can do about it.
 
 The names that a page of any site has, ECMAScript's and the web platform's, are no part
 of that.  They are a copy of a part of the npm package ``globals``; its version, its
-address and its licence are next to it.  The copy is read at the first scan.
+address and its licence are next to it.
 """
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -237,9 +236,15 @@ application, past every permission: ``external.sendMessage(…)``.
 """
 
 
-@lru_cache(maxsize=1)
-def standard_names() -> frozenset[str]:
-    """Return the names; blocks when it is called first."""
+def _read_names() -> frozenset[str]:
     path = Path(__file__).parent / "globals" / "names.json"
     data = json.loads(path.read_text("utf-8"))
     return PROPOSED.union(data["ecmascript"], data["web"]) - HOST_CHANNELS
+
+
+STANDARD_NAMES: Final = _read_names()
+"""
+The names of ECMAScript and the web platform.
+
+Read at the start: a daemon whose files are replaced never has those of two versions.
+"""
