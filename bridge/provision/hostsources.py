@@ -33,7 +33,7 @@ from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import NotRegularError, open_regular, read_bounded, sync_directory
 from .npm import SetupError
-from .readiness import missing_sources, setup_advice
+from .readiness import OWN_HOST, missing_sources, setup_advice
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -217,11 +217,13 @@ def sources_problem(place: Paths) -> str:
     """
     Return which version has installed the host's sources, if it was another one.
 
-    :return: One line, with what to run; empty when nothing has to be done, or when
-        there are no sources.
+    :return: One line, with what to run; empty when nothing has to be done, when
+        there are no sources, or when another program has put its own there.
     """
     record = installed_record(place.data)
     if missing_sources(place) or (record and record.version == __version__):
+        return ""
+    if record is None and place.profile.name != OWN_HOST:
         return ""
     version = f"version {record.version}" if record else "an unknown version"
     return (

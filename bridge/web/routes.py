@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
+from attrs import field
 from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -91,8 +92,13 @@ class Routes:
     health: Callable[[], bytes]
     dev: bool
     sockets: BridgeFactory
+    _schema: bytes = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        # At the start: the file may be replaced by another release's.
+        self._schema = read_schema(PROTOCOL_FILE) if self.dev else b""
 
     @cached_property
     def _fixed(self) -> dict[bytes, Route]:
@@ -195,7 +201,7 @@ class Routes:
                 "protocol": PROTOCOL,
                 "socket": "/v1/ws",
                 "services": self.dispatcher.registry.describe(),
-                "description": Fragment(read_schema(PROTOCOL_FILE)),
+                "description": Fragment(self._schema),
             }
         )
 

@@ -36,6 +36,8 @@ LIGHT: Final = frozenset(
         ("logs", "info"),
         ("notify", "targets"),
         ("osc", "send"),
+        # It answers in time only if it begins at once.
+        ("plugins", "check_updates"),
         ("plugins", "list"),
         ("remote", "result"),
         ("state", "get"),

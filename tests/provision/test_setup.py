@@ -180,6 +180,8 @@ class RenewalTests(SetupCase):
             "run: plugin-bridge setup --host-sources ARCHIVE", self.renew("vrcnext")
         )
         self.assertEqual(installed_sources(self.data.host), self.old)
+        (self.data.host / "installed.json").unlink()
+        self.assertEqual(self.renew("vrcnext"), "")
 
     def test_without_its_library(self):
         """They are not replaced without the library of this version."""

@@ -621,7 +621,7 @@ const WAYS = [
   { since: "1.0", rate: "ordinary", timeoutMs: 7000 },
   { since: "1.0", rate: "ordinary", timeoutMs: 124000 },
   { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
-  { since: "1.0", rate: "ordinary", timeoutMs: 7400 },
+  { since: "1.0", rate: "light", timeoutMs: 7400 },
   { since: "1.0", rate: "ordinary", timeoutMs: 64000 },
   { since: "1.0", rate: "ordinary", timeoutMs: 12000 },
 ] as const;
