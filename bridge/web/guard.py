@@ -78,8 +78,8 @@ class Guard:
     :ivar programs: Pays for requests without an ``Origin``.
     :ivar pages: Pays for requests of allowed pages, so that no program that asks for
         the liveness probe again and again makes a page believe that nothing runs.
-    :ivar foreign: Pays for requests made for another site, so that a hostile page
-        cannot spend the tokens of the user's own page.
+    :ivar foreign: Pays for requests made for another site, or by another name that
+        points here, so that a hostile page cannot spend what is the others'.
     :ivar port: The bound port; ``HTTP_PORT`` for a socket without one.
     """
 
@@ -90,17 +90,22 @@ class Guard:
     foreign: TokenBucket
     port: int
 
-    def draw(self, headers: Headers, upgrade: bool = False) -> None:
+    def draw(
+        self, headers: Headers, authority: bytes | None = None, upgrade: bool = False
+    ) -> None:
         """
         Take a token for a request from its bucket.
 
+        :param authority: See ``check_host``.
         :param upgrade: Whether it is a handshake that needs a connection of its own.
             That of an allowed page costs none: any program could write its origin and
             use up the bucket.  It waits for its turn instead; see ``upgrade``.
         :raise BridgeError: 429.
         """
-        bucket = self.programs if self._is_own_site(headers) else self.foreign
-        if self.allowed_origin(headers) is not None:
+        bucket = self.programs
+        if not (self.allows_host(headers, authority) and self._is_own_site(headers)):
+            bucket = self.foreign
+        elif self.allowed_origin(headers) is not None:
             if upgrade:
                 return
             bucket = self.pages

@@ -80,7 +80,9 @@ class GuardedSite(HTTPFactory):
         :raise BridgeError: It is refused.
         """
         guard, headers = self._guard, request.requestHeaders
-        guard.draw(headers, self._is_handshake(request))  # 429
+        # Of other requests any number can be sent; a socket is one of so many.
+        upgrade = request.path == SOCKET and request.is_upgrade
+        guard.draw(headers, request.authority, upgrade)  # 429
         guard.check_host(headers, request.authority)  # 400, 403
         guard.check_origin(headers)  # 403
         if request.method == b"OPTIONS":
@@ -94,14 +96,6 @@ class GuardedSite(HTTPFactory):
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(request.length, cap)  # 413
         return route.answer
-
-    def _is_handshake(self, request: GuardedRequest) -> bool:
-        # Of the others any number can be sent; a socket is one of so many.
-        return (
-            request.path == SOCKET
-            and request.is_upgrade
-            and self._guard.allows_host(request.requestHeaders, request.authority)
-        )
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """Return the request's origin if it may read the answer."""

@@ -306,14 +306,8 @@ class Stack:
         programs, pages, foreign = (
             TokenBucket(rate, burst, self.clock.seconds) for _ in range(3)
         )
-        self.guard = Guard(
-            frozenset(),
-            FollowedToken(Path("token"), TOKEN, lambda: 0.0),
-            programs,
-            pages,
-            foreign,
-            PORT,
-        )
+        token = FollowedToken(Path("token"), TOKEN, lambda: 0.0)
+        self.guard = Guard(frozenset(), token, programs, pages, foreign, PORT)
         light = frozenset({("sample", "refuse")})
         self.context = SharedContext(
             "1.2.3",

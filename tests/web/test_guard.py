@@ -17,15 +17,9 @@ GOOD_HOST = b"127.0.0.1:42081"
 def make_guard(*added: bytes, clock: Clock | None = None) -> Guard:
     """Make a guard with small buckets."""
     now = (clock or Clock()).seconds
+    token = FollowedToken(Path("token"), "right", lambda: 0.0)
     programs, pages, foreign = (TokenBucket(1.0, 5, now) for _ in range(3))
-    return Guard(
-        frozenset(added),
-        FollowedToken(Path("token"), "right", lambda: 0.0),
-        programs,
-        pages,
-        foreign,
-        PORT,
-    )
+    return Guard(frozenset(added), token, programs, pages, foreign, PORT)
 
 
 class OriginTests(SynchronousTestCase):
@@ -110,11 +104,15 @@ class GuardTests(SynchronousTestCase):
         self.clock.advance(1)
         self.admit(self.headers())
 
-    def test_cross_site_requests_cannot_starve_the_own_page(self) -> None:
-        """Fifty foreign requests leave the other buckets as full as they were."""
+    def test_attack_rate_of_others_used_up(self) -> None:
+        """A hostile page spends no token of others, by whatever name it reaches us."""
+        alias = b"alias.example:42081"
         for _ in range(50):
             self.refused(self.headers(origin=b"https://evil.example"))
             self.refused(self.headers(sec_fetch_site=b"cross-site"))
+            self.refused(self.headers(host=alias))
+            self.refused(self.headers(host=alias, sec_fetch_site=b"same-origin"))
+            self.refused(self.headers(host=alias, origin=b"http://localhost:9"))
         for bucket in (self.guard.programs, self.guard.pages):
             self.assertEqual([bucket.take() for _ in range(5)], [0.0] * 5)
 

@@ -32,6 +32,7 @@ class RateTests(SynchronousTestCase):
         """Health, preflights, calls and 404s draw from one bucket for each origin."""
         for _ in range(3):
             self.stack.ask("GET", "/v1/health")
+            self.stack.ask("GET", "http://evil.example/v1/health", PAGE)
         answers = [
             self.stack.ask("GET", "/v1/health"),
             self.stack.call("echo"),
