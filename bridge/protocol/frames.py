@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 from attrs import evolve, field
 
 from ..classes import frozen
-from .errors import BridgeError, Code, bad_request, internal_error
+from .errors import BridgeError, Code, bad_request, forget_traceback, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strictjson import Size, dumps, is_bounded, loads
@@ -197,9 +197,7 @@ def _recovered(value: Any) -> Logs | None:
 
 
 def _refuse(error: BridgeError, value: Any) -> RefusedFrame:
-    # The traceback refers to the handler of the frame, which refers to the refusal:
-    # a cycle, in which the text, 8 MiB perhaps, would wait for a garbage collection.
-    error.__traceback__ = error.__context__ = None
+    forget_traceback(error)
     if type(value) is not dict:
         return RefusedFrame(error)
     if value.get("type") == "logs":

@@ -22,7 +22,7 @@ from cattrs.errors import (
 )
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from .errors import bad_request
+from .errors import bad_request, forget_traceback
 from .rules import Rule
 from .text import nearest, shown
 
@@ -174,7 +174,9 @@ def structure(
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
         message = _error_message(e, spelling, own)
-        _release(e)
+        # A defect is logged whole.
+        if defect is None:
+            forget_traceback(e)
     if defect is not None:
         raise defect
     raise bad_request(message)
@@ -186,18 +188,6 @@ def _defect(error: BaseException) -> BaseException | None:
         return error.__cause__
     inner = map(_defect, getattr(error, "exceptions", ()))
     return next((found for found in inner if found is not None), None)
-
-
-def _release(error: BaseException) -> None:
-    """
-    Release the value that was refused.
-
-    cattrs keeps a list of what went wrong in the frame the tracebacks refer to: a
-    cycle, in which the value would wait for a garbage collection.
-    """
-    error.__traceback__ = error.__context__ = None
-    for inner in getattr(error, "exceptions", ()):
-        _release(inner)
 
 
 def _error_message(error: Exception, spelling: Callable[[str], str], own: bool) -> str:

@@ -28,6 +28,7 @@ from ...protocol.errors import (
     Code,
     Prefix,
     bad_request,
+    forget_traceback,
     plugin_error,
     shutting_down,
     unavailable,
@@ -144,6 +145,8 @@ class Jobs:
             outcome = Outcome(End.DONE, self._now_ms(), result)
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
+            forget_traceback(e)
+            forget_traceback(refusal)
             await self._remove_clones(job)
             end = End.CANCELLED if job.why_stopped else End.REFUSED
             outcome = Outcome(end, self._now_ms(), error=refusal)

@@ -1,10 +1,13 @@
 """Operations that are refused, also before they begin: nothing is left of them."""
 
+import gc
+
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
+from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import Code
 from bridge.store.tables import Put, Remove
 
@@ -41,17 +44,24 @@ class RefusalTestCase(OperationTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.bench.publish("good")
+        gc.disable()
+        self.addCleanup(gc.enable)
+
+    def trees(self) -> int:
+        return sum(type(one) is Tree for one in gc.get_objects())
 
     def refuse(self, what: str, message: str, events: list[str], *answers) -> None:
         """
-        Expect a refusal that leaves all as it is.
+        Expect a refusal that leaves all as it is, and nothing to the collector.
 
         :param what: The URL, plugin id or key.
         :param message: How it begins.
         :param events: All that happens before the answer.
         """
         self.start()
+        before = self.trees()
         found = self.refused(self.operation, what, answers=answers)
+        self.assertEqual(self.trees(), before)
         self.assertEqual(found[: len(message)], message)
         self.assertEqual(self.events, [*events, "answer"], message)
 
