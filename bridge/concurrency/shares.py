@@ -1,6 +1,6 @@
 """
-Places that callers share: each has at most its part, the others wait in turn, and
-a holder that goes gives everything back.
+Places that callers share: each has its part, some are left for who comes next, the
+others wait in turn, and a holder that goes gives everything back.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ class Place:
 @define(eq=False, repr=False)
 class Shares:
     """
-    ``places`` places, at most ``each`` of them for one holder.
+    ``places`` places, of which a holder takes another while more are free than it has.
 
-    A free place goes to the holder that has fewest; of equals, to the one that has
-    waited longest.
+    So one has half of them at most, and the few that want many leave some to the next.
+    It goes to the holder that has fewest; of equals, to who has waited longest.
 
     :ivar what: What is done there, for messages: a plural.
     :ivar waiting: How many may wait for a place.
@@ -121,7 +121,6 @@ class Shares:
 
     what: str
     places: int
-    each: int
     waiting: int
     waiting_each: int
     _taken: list[Place] = field(factory=list)
@@ -191,13 +190,13 @@ class Shares:
         self._handing_out = False
 
     def _next(self) -> Place | None:
-        if len(self._taken) >= self.places or not self._queue:
+        if not self._queue:
             return None
         taken, first = min(
             ((_count(self._taken, place.holder), place) for place in self._queue),
             key=lambda pair: pair[0],
         )
-        return first if taken < self.each else None
+        return first if taken < self.places - len(self._taken) else None
 
     def _note_end(self) -> None:
         if not (self._taken or self._queue):

@@ -45,7 +45,6 @@ class Databases:
         self._turns = Shares(
             "statements",
             limits.SQL_STATEMENTS_AT_ONCE,
-            limits.SQL_STATEMENTS_AT_ONCE_PER_CALLER,
             limits.SQL_STATEMENTS_WAITING,
             limits.SQL_STATEMENTS_WAITING_PER_CALLER,
         )

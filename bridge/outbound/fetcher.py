@@ -52,7 +52,6 @@ class HttpFetcher:
         self._shares = Shares(
             "fetches",
             limits.OUTBOUND_AT_ONCE,
-            limits.OUTBOUND_AT_ONCE_PER_CALLER,
             limits.OUTBOUND_WAITING,
             limits.OUTBOUND_WAITING_PER_CALLER,
         )

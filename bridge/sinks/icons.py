@@ -92,7 +92,7 @@ class IconFiles:
     _kept: Expiring[Path] = field(init=False)
     _turn: Shares = field(
         factory=lambda: Shares(
-            "icons", 1, 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
+            "icons", 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
         ),
         init=False,
     )

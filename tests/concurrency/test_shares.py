@@ -10,10 +10,10 @@ from ..pages import Page
 
 
 class SharesTests(SynchronousTestCase):
-    """Tests for three places, two of them for one holder, of which three may wait."""
+    """Tests for three places, so two of one holder, of which three may wait."""
 
     def setUp(self) -> None:
-        self.shares = Shares("looks", 3, 2, 6, 3)
+        self.shares = Shares("looks", 3, 6, 3)
         self.begun: list[tuple[str, Deferred[str]]] = []
 
     async def _look(self, name: str, holder: Holder | None, reads: bool) -> str:
@@ -40,7 +40,7 @@ class SharesTests(SynchronousTestCase):
         return str(error.message)
 
     def test_callers_in_turn(self) -> None:
-        """A free place goes to who has fewest; of equals, to who waits longest."""
+        """Next is who has fewest, or waited longest; two leave one to a third."""
         first, second, late = Page(), Page(), Page()
         for name in "abcde":
             self.look(name, first)
@@ -53,7 +53,9 @@ class SharesTests(SynchronousTestCase):
         self.end("b")
         self.assertEqual(self.names(), "abvzc")
         self.end("z")
-        self.assertEqual(self.names(), "abvzcd")
+        self.assertEqual(self.names(), "abvzc")
+        self.look("y")
+        self.assertEqual(self.names(), "abvzcy")
 
     def test_whoever_goes_gives_everything_back(self) -> None:
         """What waits is dropped, what reads is ended; what has effects goes on."""
@@ -66,7 +68,7 @@ class SharesTests(SynchronousTestCase):
             self.assertEqual(self.refusal(dropped), "who asked for this has gone")
         self.assertNoResult(changes)
         for name in "xy":
-            self.look(name)
+            self.look(name, Page())
         self.assertEqual(self.names(), "abxy")
         self.end("b")
         self.assertEqual(self.successResultOf(changes), "b")

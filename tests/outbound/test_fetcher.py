@@ -22,10 +22,9 @@ STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
 
 class AtOnceTests(OutboundCase):
     def setUp(self):
-        """Have three at once, two of a caller, of a server that waits."""
+        """Have three at once, so two of a caller, of a server that waits."""
         super().setUp()
         self.patch(limits, "OUTBOUND_AT_ONCE", 3)
-        self.patch(limits, "OUTBOUND_AT_ONCE_PER_CALLER", 2)
         port = self.serve(lambda visit: None)
         self.fetching = self.fetcher()
         self.wanted = {"url": f"http://{HERE}:{port}/"}
@@ -51,12 +50,10 @@ class AtOnceTests(OutboundCase):
         await self.assert_unavailable(self.ask(one), "too many fetches wait")
         held += [self.ask(other) for _ in range(2)]
         await self.assert_unavailable(self.ask(other), "too many fetches wait")
-        for begun in range(3, 7):
-            await self.visited(begun)
+        for answered in range(6):
+            await self.visited(answered + 1)
             self.assertLessEqual(len(shares._taken), 3)
-            self.server.visits[begun - 3].ok(b"x")
-        for visit in self.server.visits[4:]:
-            visit.ok(b"x")
+            self.server.visits[answered].ok(b"x")
         done = await DeferredList(held)
         self.assertTrue(all(ok for ok, _ in done))
         self.assertEqual((shares._queue, shares._taken), ([], []))

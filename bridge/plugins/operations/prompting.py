@@ -32,7 +32,7 @@ class Prompting:
     _prompts: Prompts
     _trust: Trust
     _turn: Shares = field(
-        factory=lambda: Shares("prompts", 1, 1, PROMPTS_WAITING, PROMPTS_WAITING),
+        factory=lambda: Shares("prompts", 1, PROMPTS_WAITING, PROMPTS_WAITING),
         init=False,
     )
 
