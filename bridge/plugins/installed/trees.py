@@ -325,7 +325,8 @@ class Trees:
             found = None
         if found is None or not stat.S_ISDIR(found.st_mode):
             raise plugin_error(
-                Prefix.NOT_INSTALLED, "its directory is gone; uninstall it"
+                Prefix.NOT_INSTALLED,
+                "its directory is gone; install it again, or uninstall it",
             )
         try:
             return self._data.checked(root)

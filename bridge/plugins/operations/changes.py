@@ -100,14 +100,19 @@ class PluginChanges:
     async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
         shown = self._fetcher.previewed(url, pin)
         if shown is not None:
-            await self._refuse_installed(shown.id)
+            await self._refuse_installed(shown.id, url)
         directory = str(self._trees.directory)
         await self._prompting.ask_to_install(job, url, directory, shown)
         candidate = await self._fetcher.fetch(job, url, pin)
-        await job.hold(self._jobs.plugin_lock(candidate.manifest.id))
-        await self._refuse_installed(candidate.manifest.id)
-        self._installed.refuse_linked(candidate.manifest.id)
-        self._trust.check_mark(candidate.manifest.id, candidate.signed)
+        plugin_id = candidate.manifest.id
+        await job.hold(self._jobs.plugin_lock(plugin_id))
+        lost = await self._refuse_installed(plugin_id, url)
+        self._installed.refuse_linked(plugin_id)
+        if lost is None:
+            self._trust.check_mark(plugin_id, candidate.signed)
+        else:
+            self._refuse_older(plugin_id, candidate, lost, None)
+            await self._ask_for_key(job, candidate, lost)
         is_known = shown is not None
         accepted = await self._prompting.ask_for_trust(
             job, candidate, is_known=is_known
@@ -115,12 +120,21 @@ class PluginChanges:
         if not (accepted or is_known):
             await self._prompting.ask_for_permissions(job, candidate)
         await self._begin_move(job, candidate, accepted)
-        await self._refuse_installed(candidate.manifest.id)
-        return await self._commit(job, candidate, None)
+        lost = await self._refuse_installed(plugin_id, url)
+        return await self._commit(job, candidate, lost)
 
-    async def _refuse_installed(self, plugin_id: str) -> None:
+    async def _refuse_installed(self, plugin_id: str, url: str) -> Record | None:
+        """
+        Check that an install would replace nothing.
+
+        :return: The record of one from this URL whose tree is gone: it is restored.
+        :raise BridgeError: ``already_installed``.
+        """
         in_place = await self._in_thread(self._trees.has, plugin_id)
         if is_recorded(self._store, plugin_id):
+            record = recorded(self._store, plugin_id)
+            if record.url == url and not in_place:
+                return record
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
                 f"{plugin_id} is installed; uninstall it first",
@@ -132,6 +146,7 @@ class PluginChanges:
                 f"{plugin_id} has a directory but no record; plugin-bridge doctor "
                 "shows how to fix it",
             )
+        return None
 
     def update(
         self,
@@ -175,8 +190,7 @@ class PluginChanges:
         await self._prompting.ask(job, prompt)
         candidate = await self._fetcher.fetch(job, record.url, pin)
         self._refuse_older(plugin_id, candidate, record, installed)
-        if candidate.signed.key_id != record.key_id:
-            await self._prompting.ask_to_rotate(job, candidate, record.key_id)
+        await self._ask_for_key(job, candidate, record)
         accepted = await self._prompting.ask_for_trust(job, candidate)
         # A changed tree could hide what the new version gains.
         old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
@@ -208,6 +222,12 @@ class PluginChanges:
             raise signed_earlier(candidate.signed.signed_at, record.signed_at)
         self._trust.check_mark(plugin_id, candidate.signed)
 
+    async def _ask_for_key(
+        self, job: Job, candidate: Candidate, record: Record
+    ) -> None:
+        if record.key_id not in ("", candidate.signed.key_id):
+            await self._prompting.ask_to_rotate(job, candidate, record.key_id)
+
     async def _begin_move(self, job: Job, candidate: Candidate, accepted: bool) -> None:
         """
         Wait for the turn to change the set, in which the key must still be trusted.
@@ -226,8 +246,8 @@ class PluginChanges:
         """
         Replace the tree and the record of a plugin, and build with the new ones.
 
-        :param replaced: The record of the tree in place; ``None`` for an install, which
-            must have no tree in place either.
+        :param replaced: The record of the tree in place, or that was there; ``None``
+            without one, when there must be no tree either.
         :return: The plugin's list entry.
         """
         plugin_id = candidate.manifest.id

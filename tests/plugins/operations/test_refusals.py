@@ -1,6 +1,7 @@
 """Operations that are refused, also before they begin: nothing is left of them."""
 
 import gc
+import shutil
 
 from twisted.logger import capturedLogs, formatEvent
 
@@ -106,7 +107,6 @@ class InstallRefusals(RefusalTestCase):
             "doctor shows how to fix it",
             checked,
         )
-        self.bench.data.plugin("good").rmdir()
         self.commit(RECORD.put("good"))
         installed = "already_installed: good is installed; uninstall it first"
         self.refuse(GOOD, installed, checked)
@@ -115,6 +115,15 @@ class InstallRefusals(RefusalTestCase):
         self.bench.publish("bad", files_of("good"), signed_as="good", seed=OTHER_SEED)
         for url in (GOOD, BAD):
             self.refuse(url, installed, checked)
+        # A page lists no plugin whose tree somebody has deleted.
+        before = self.bench.left()
+        shutil.rmtree(self.bench.data.plugin("good"))
+        self.refuse(BAD, installed, checked)
+        self.done("install", GOOD)
+        self.assertEqual(self.bench.left()[0], before[0])
+        self.bench.publish("good", seed=OTHER_SEED)
+        shutil.rmtree(self.bench.data.plugin("good"))
+        self.refuse(GOOD, NOT_ACCEPTED, [*checked, *ROTATED], True, False)
 
     def test_installed_as_a_preview_has_shown(self) -> None:
         """Without a question: there is nothing to say yes to."""
