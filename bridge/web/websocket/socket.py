@@ -117,8 +117,14 @@ class BridgeProtocol(FrameCodec):
         self._extra_left = math.inf
         return self.factory.authenticated(self)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing has come before hello, not even a part of a frame."""
+        begun = self.data or self.current_frame or self.inside_message
+        return not begun and self._extra_left == limits.EXTRA_FRAMES_BEFORE_HELLO
+
     def evict(self) -> None:
-        """Close without waiting for the peer, which has sent nothing to lose."""
+        """Close without waiting for the peer."""
         if self.conversation is not None:
             self.conversation.close(CloseReason.TOO_MANY_SOCKETS)
         self.dropConnection()
@@ -195,13 +201,15 @@ class BridgeFactory(WebSocketServerFactory):
         """
         Count a socket that awaits its ``hello``.
 
-        Over the limit the oldest of them is closed: a page sends hello at once.
+        Over the limit the oldest silent one of the older half closes, else the oldest
+        of all: a new page has time for its hello, though all others have sent a byte.
         """
         self._sockets_waiting[socket] = None
         if self._closing is not None and socket.conversation is not None:
             socket.conversation.close(self._closing)
         if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
-            oldest = next(iter(self._sockets_waiting))
+            older = list(self._sockets_waiting)[: limits.SOCKETS_AWAITING_HELLO // 2]
+            oldest = next((one for one in older if one.is_silent), older[0])
             del self._sockets_waiting[oldest]
             oldest.evict()
 

@@ -93,16 +93,26 @@ class AuthenticatedTests(SocketCase):
 
 class PendingSocketsTests(SocketCase):
     def test_attack_sockets_that_never_send_hello(self) -> None:
-        """Only 128 wait; one more takes the place of the oldest, and gets its own."""
-        pages = [self.stack.open() for _ in range(limits.SOCKETS_AWAITING_HELLO)]
+        """Only 128 wait; one more takes the place of the oldest that is silent."""
+        dropped = (1013, "too_many_sockets")
+        sent = (frame(TEXT)[:1], frame(TEXT, b"{", fin=False), frame(PING))
+        begun = [self.stack.open().send_frames(one) for one in sent]
+        pages = [self.stack.open() for _ in range(125)]
         self.stack.open().hello()
-        self.assertEqual(pages[0].closed, (1013, "too_many_sockets"))
+        self.assertEqual(pages[0].closed, dropped)
         self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
         self.assertIsNone(pages[1].hello().closed)
-        for _ in range(100):
-            self.stack.open()
-        self.assertEqual(len(self.stack.sockets._sockets_waiting), 128)
-        self.assertEqual(len(self.stack.hub._subscribers), 2)
+        for _ in range(125):
+            self.stack.open().send_frames(sent[0])
+        self.assertEqual({one.closed for one in begun}, {None})
+        # A byte does not let old ones stay while a new one has yet to send its hello.
+        page = self.stack.open()
+        for _ in range(60):
+            self.stack.open().send_frames(sent[0])
+        self.assertEqual({one.closed for one in begun}, {dropped})
+        self.assertIsNone(page.hello().closed)
+        self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
+        self.assertEqual(len(self.stack.hub._subscribers), 3)
         self.stack.advance(5)
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
@@ -150,21 +160,16 @@ class PendingSocketsTests(SocketCase):
             self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_too_many_pages(self) -> None:
-        """With 64 pages open the next upgrade is 503, until one goes."""
+        """With 64 pages a hello closes with 1013, an upgrade is 503, until one goes."""
+        late = self.stack.open()
         pages = [self.stack.open().hello() for _ in range(limits.SOCKETS_AUTHENTICATED)]
+        self.assertEqual({page.closed for page in pages}, {None})
+        self.assertEqual(late.hello().closed, (1013, "too_many_sockets"))
         answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
         self.assertEqual((answer.status, answer.code), (503, "unavailable"))
         pages[0].send_frames(close_frame(1000))
         self.stack.advance(2)
         self.assertIsNone(self.stack.open().hello().closed)
-
-    def test_race_for_the_last_place(self) -> None:
-        """A page with the token but without a free place is closed with 1013."""
-        late = [self.stack.open(), self.stack.open()]
-        for _ in range(limits.SOCKETS_AUTHENTICATED - 1):
-            self.stack.open().hello()
-        self.assertIsNone(late[0].hello().closed)
-        self.assertEqual(late[1].hello().closed, (1013, "too_many_sockets"))
 
 
 class UpgradeTests(SocketCase):
