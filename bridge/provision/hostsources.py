@@ -285,7 +285,7 @@ def install_sources(
     :raise SetupError: Not only sources are in place, and no setup installed them.
     :raise OSError: It could not be done; the old sources are in place.
     """
-    _tidy(data)
+    end_replacement(data)
     _check_replaceable(data.host)
     record = InstalledSources(version, digest_of(sources))
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
@@ -297,7 +297,7 @@ def install_sources(
             data.host.rename(data.host_old)
         data.host_new.rename(data.host)
     finally:
-        _tidy(data)
+        end_replacement(data)
     sync_directory(data.root)
     return True
 
@@ -311,7 +311,7 @@ def _check_replaceable(host: Path) -> None:
         )
 
 
-def _tidy(data: DataDir) -> None:
+def end_replacement(data: DataDir) -> None:
     """End a replacement, also one that was killed: the old sources stay, or the new."""
     old = data.host_old
     if old.exists() and not data.host.exists():

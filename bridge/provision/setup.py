@@ -35,6 +35,7 @@ from .downloads import (
 )
 from .hostsources import (
     Sources,
+    end_replacement,
     install_sources,
     installed_record,
     kept_sources,
@@ -166,12 +167,16 @@ def renew_sources(place: Paths) -> str:
     """
     Install the host's sources of this version in the place of another version's.
 
-    Only those of the reference host are replaced, if nobody has changed them.
+    Only those of the reference host are replaced, if nobody has changed them.  What was
+    killed while it replaced any is ended first.
 
     :return: What was done, or else ``sources_problem``.
     """
-    data, record = place.data, installed_record(place.data)
-    problem = sources_problem(place)
+    data = place.data
+    if data.host_old.exists():
+        with contextlib.suppress(OSError, SetupError), _alone(data):
+            end_replacement(data)
+    record, problem = installed_record(data), sources_problem(place)
     if not problem or record is None or place.profile.name != OWN_HOST:
         return problem
     try:

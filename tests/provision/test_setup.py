@@ -174,8 +174,9 @@ class RenewalTests(SetupCase):
         self.assertIn("installed by an unknown version", self.renew())
 
     def test_another_host(self):
-        """Another host's sources have to be given."""
+        """Another host's sources have to be given; a kill does not lose them."""
         self.install()
+        self.data.host.rename(self.data.host_old)
         self.assertIn(
             "run: plugin-bridge setup --host-sources ARCHIVE", self.renew("vrcnext")
         )
