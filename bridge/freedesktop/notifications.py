@@ -29,6 +29,8 @@ REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVI
 _EXPIRED: Final = 1
 _MAX_ID: Final = 2**32 - 1
 _EARLY_NOTES: Final = 64
+# More than a button's key has; what is remembered of longer ones is no key.
+_CHOICE_CHARACTERS: Final = 128
 
 
 @define(eq=False, repr=False)
@@ -50,8 +52,8 @@ class Notifications:
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
     _asking: set[Deferred[None]] = field(factory=set, init=False)
-    # Notes that were closed while questions were on their way, and for what reason.
-    _early: dict[tuple[str, int], int] = field(factory=dict, init=False)
+    # How notes ended while questions were on their way; see ``_ended``.
+    _early: dict[tuple[str, int], str | int] = field(factory=dict, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -127,10 +129,10 @@ class Notifications:
                 self._own(owner)
         elif signal.is_of(server, "ActionInvoked", "us"):
             number, choice = signal.arguments
-            self._chosen((self._owner, number), choice)
+            self._ended((self._owner, number), choice[:_CHOICE_CHARACTERS])
         elif signal.is_of(server, "NotificationClosed", "uu"):
             number, reason = signal.arguments
-            self._closed((self._owner, number), reason)
+            self._ended((self._owner, number), reason)
 
     def lost(self) -> None:
         """Handle the loss of the bus."""
@@ -198,7 +200,7 @@ class Notifications:
             raise _gone()
         self._open[note] = answer
         if note in self._early:
-            self._closed(note, self._early[note])
+            self._ended(note, self._early[note])
 
     def _withdraw(self, answer: Deferred[str | None]) -> None:
         for key, waiting in list(self._open.items()):
@@ -206,20 +208,18 @@ class Notifications:
                 del self._open[key]
                 self._close(*key)
 
-    def _chosen(self, note: tuple[str, int], choice: str) -> None:
-        answer = self._open.pop(note, None)
-        if answer is not None:
-            # Some servers leave a note standing whose button was pressed.
-            self._close(*note)
-            answer.callback(choice)
-
-    def _closed(self, note: tuple[str, int], reason: int) -> None:
+    def _ended(self, note: tuple[str, int], how: str | int) -> None:
+        """End a question by the choice that was made, or the reason of its close."""
         answer = self._open.pop(note, None)
         if answer is None:
-            # A server may close a question before it has said which note it is.
+            # A server may end a question before it has said which note it is.
             if self._asking and len(self._early) < _EARLY_NOTES:
-                self._early[note] = reason
-        elif reason == _EXPIRED:
+                self._early.setdefault(note, how)
+        elif isinstance(how, str):
+            # Some servers leave a note standing whose button was pressed.
+            self._close(*note)
+            answer.callback(how)
+        elif how == _EXPIRED:
             answer.errback(QuestionExpiredError("the notification server took it away"))
         else:
             answer.callback(None)

@@ -1,6 +1,7 @@
 """Tests for ``bridge.freedesktop.notifications``, on a real bus."""
 
 import sys
+from itertools import product
 from typing import Any
 
 from twisted.internet.defer import CancelledError
@@ -132,41 +133,38 @@ class ShowTests(NotificationsCase):
 
 
 class AskTests(NotificationsCase):
-    async def test_closed(self):
-        """By the user it is no choice; a server that does so has asked nobody."""
-        server = await serve(self, self.bus, "actions")
-        for number, reason in enumerate((1, 2, 3, 4, 99), 1):
-            question = self.client.ask(NOTE, CHOICES)
-            await until(lambda: self.client._open)
-            server.emit("NotificationClosed", number, reason, signature="uu")
-            if reason == 1:
-                await self.assertFailure(question, QuestionExpiredError)
-            else:
-                self.assertIsNone(await question)
-
-    async def test_closed_before_the_server_has_answered(self):
-        """That is known at once, also when the server tells only then which note."""
-        for number, reason in ((1, 2), (1, 1), (7, 2)):
+    async def test_ended(self):
+        """The first signal counts, also before the server has said which note it is."""
+        table = (("yes-1", "no-1"), ("yes-1", 2), (2, "yes-1"), (1,), (3,), (4,), (99,))
+        for is_early, signals in product((True, False), table):
             server, question, answer = await self.holding(self.client.ask)
-            server.emit("NotificationClosed", number, reason, signature="uu")
-            await server.settled()
-            answer()
-            if number != 1:
+            if not is_early:
+                answer()
                 await until(lambda: self.client._open)
-                await self.still_open(question)
-            elif reason == 1:
+            for how in signals:
+                if isinstance(how, str):
+                    server.emit("ActionInvoked", 1, how)
+                else:
+                    server.emit("NotificationClosed", 1, how, signature="uu")
+            await server.settled()
+            if is_early:
+                answer()
+            if signals == (1,):
                 await self.assertFailure(question, QuestionExpiredError)
             else:
-                self.assertIsNone(await question)
+                self.assertEqual(
+                    await question, "yes-1" if signals[0] == "yes-1" else None
+                )
             await until(lambda: not self.client._early)
 
     async def test_attack_endless_early_signals(self):
-        """A server that closes notes without end fills no memory."""
+        """A server that ends notes without end fills no memory."""
         server, question, answer = await self.holding(self.client.ask)
         for number in range(2, 1000):
-            server.emit("NotificationClosed", number, 2, signature="uu")
+            server.emit("ActionInvoked", number, "yes-1" * 1000)
         await server.settled()
-        self.assertEqual(len(self.client._early), 64)
+        kept = [len(str(choice)) for choice in self.client._early.values()]
+        self.assertEqual(kept, [128] * 64)
         answer()
         await until(lambda: self.client._open)
         await self.still_open(question)
