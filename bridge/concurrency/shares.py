@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from attrs import field
 from twisted.internet.defer import CancelledError, Deferred
 
 from ..classes import define
 from ..protocol.errors import BridgeError, shutting_down, unavailable
+
+_GONE: Final[Any] = object()
+"""The holder of what goes on when its own has gone."""
 
 
 class Holder(Protocol):
@@ -73,7 +76,7 @@ class Place:
 
         Large answers that are ready at once wait so, and don't pile up behind a reader.
         """
-        if self.holder is not None and self.why is None:
+        if self.holder not in (None, _GONE) and self.why is None:
             drained = self.holder.drained()
             self.end = drained.cancel
             with suppress(CancelledError):
@@ -152,11 +155,23 @@ class Shares:
         return place
 
     def leave(self, holder: Holder) -> None:
-        """Drop what waits for a holder that has gone, and end what only reads."""
+        """
+        Drop what waits for a holder that has gone, and end what only reads.
+
+        The rest goes on.  All who have gone are one holder: of more places than that
+        can have, those taken first are ended.
+        """
         gone = unavailable("who asked for this has gone")
         for place in (*self._queue, *self._taken):
-            if place.holder is holder and (place.reads or place in self._queue):
+            if place.holder is not holder:
+                continue
+            if place.reads or place in self._queue:
                 place.stop(gone)
+            else:
+                place.holder = _GONE
+        left = [place for place in self._taken if place.holder is _GONE]
+        while len(left) > (self.places + 1) // 2:
+            left.pop(0).stop(gone)
 
     def close(self) -> Deferred[None]:
         """

@@ -116,6 +116,23 @@ class AtOnceTests(OutboundCase):
             self.assertEqual((await late)["body"], "x")
             self.assertEqual(self.fetching._shares._taken, [])
 
+    async def test_attack_fetches_of_a_page_that_has_gone(self):
+        """Those that only read end with it, and so do those that have not begun."""
+        self.fetching._shares.places, page = 5, Page()
+        methods = ("HEAD", "GET", "POST", "GET", "POST")
+        head, get, begun, *waits = [self.ask(page, method=one) for one in methods]
+        await self.visited(3)
+        page.go()
+        for asked in (head, get, *waits):
+            await self.assert_unavailable(asked, "who asked for this has gone")
+        other = [self.ask(Page()) for _ in range(4)]
+        await self.visited(7)
+        self.assertNoResult(begun)
+        for visit in self.server.visits:
+            visit.ok(b"x")
+        self.assertEqual((await begun)["body"], "x")
+        await DeferredList(other)
+
 
 class EndTests(OutboundCase):
     """Tests for the end of the daemon; trial checks that nothing is left."""
@@ -148,25 +165,3 @@ class EndTests(OutboundCase):
             await until(lambda: any(visit.answered for visit in self.server.visits))
             await deferLater(reactor, 0.05)
             await self.assert_ends(held, fetching)
-
-    async def test_attack_fetches_of_a_page_that_has_gone(self):
-        """Those that only read end with it, and so do those that have not begun."""
-        port = self.serve(lambda visit: None)
-        wanted = {"url": f"http://{HERE}:{port}/"}
-        fetching, page = self.fetcher(), Page()
-        reads = ({**wanted, "method": one} for one in ("HEAD", *["GET"] * 6))
-        reading = [self.calling(one, fetching, page) for one in reads]
-        post = {**wanted, "method": "POST"}
-        begun, waits = (self.calling(post, fetching, page) for _ in range(2))
-        await until(lambda: len(self.server.visits) >= 8)
-        page.go()
-        for asked in (*reading, waits):
-            error = await self.assertFailure(asked, BridgeError)
-            self.assertEqual(error.message, "who asked for this has gone")
-        self.assertNoResult(begun)
-        other = [self.calling(wanted, fetching, Page()) for _ in range(8)]
-        await until(lambda: len(self.server.visits) >= 16)
-        for visit in self.server.visits:
-            visit.ok(b"x")
-        self.assertEqual((await begun)["body"], "x")
-        await DeferredList(other)
