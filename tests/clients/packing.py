@@ -48,6 +48,7 @@ def checkout(to: Path) -> Path:
     """Copy what the package is made of; return the package's directory."""
     for name in _NEEDED:
         shutil.copytree(ROOT / name, to / name, ignore=_IGNORED)
+    shutil.copy(ROOT / "LICENSE", to)
     return to / "clients" / "typescript"
 
 
