@@ -284,14 +284,15 @@ class _BuildRun:
         """
         name = f"{self.builder.paths.profile.bundle_name}.js"
         files = {name: bundle.script, f"{name}.map": bundle.map.text}
-        self.staging.publish({**files, INFO_FILE: self.info(bundle.script)})
+        self.staging.publish({**files, INFO_FILE: self.info(bundle)})
 
-    def info(self, script: bytes) -> bytes:
+    def info(self, bundle: Bundle) -> bytes:
         """Describe the bundle."""
         info = {
             "author": self.builder.paths.profile.info_author,
             "version": self.builder.version,
-            "sha256": hashlib.sha256(script).hexdigest(),
+            "sha256": hashlib.sha256(bundle.script).hexdigest(),
+            "mapSha256": hashlib.sha256(bundle.map.text).hexdigest(),
             "plugins": sorted(map(plugin_of, self.directories)),
         }
         linked = [name for name in self.directories if plugin_of(name) != name]

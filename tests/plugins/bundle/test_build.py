@@ -162,6 +162,7 @@ class PublishingTests(BuildCase):
             published["info.json"].decode(),
             '{\n  "author": "plugin-bridge",\n  "version": "1.2.3",\n'
             f'  "sha256": "{sha256(script).hexdigest()}",\n'
+            f'  "mapSha256": "{sha256(self.shop.map.read_bytes()).hexdigest()}",\n'
             '  "plugins": [\n    "aa",\n    "bb"\n  ],\n'
             '  "dev": [\n    "bb"\n  ]\n}\n',
         )

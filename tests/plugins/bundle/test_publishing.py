@@ -15,6 +15,16 @@ from ...directories import fresh_directory, open_all_above
 from .workshop import Workshop
 
 
+def described(version: str, script: bytes, source_map: bytes, *plugins: str):
+    """Describe a bundle as the daemon does."""
+    return {
+        "version": version,
+        "sha256": sha256(script).hexdigest(),
+        "mapSha256": sha256(source_map).hexdigest(),
+        "plugins": plugins,
+    }
+
+
 class StagingTests(SynchronousTestCase):
     def setUp(self):
         self.shop = Workshop(fresh_directory(self))
@@ -26,15 +36,10 @@ class StagingTests(SynchronousTestCase):
 
     def publish(self, script: bytes) -> None:
         """Publish a bundle with its map and description."""
-        digest = sha256(script).hexdigest().encode()
-        info = b'{"version": "1.0.0", "sha256": "%s", "plugins": []}' % digest
-        self.staging.publish(
-            {
-                self.shop.bundle.name: script,
-                self.shop.map.name: b"map of " + script,
-                "info.json": info,
-            }
-        )
+        source_map = b"map of " + script
+        info = json.dumps(described("1.0.0", script, source_map)).encode()
+        files = {self.shop.bundle.name: script, self.shop.map.name: source_map}
+        self.staging.publish({**files, "info.json": info})
 
     def test_private(self):
         """It is made in a directory of nobody else's; what is published is not open."""
@@ -149,12 +154,8 @@ class CurrentTests(SynchronousTestCase):
         self.assertFalse(publishing.is_current(bundle, "2", []))
         bundle.write_bytes(b"code")
         source_map = bundle.with_name("host.js.map")
-        source_map.touch()
-        good = {
-            "version": "2",
-            "sha256": sha256(b"code").hexdigest(),
-            "plugins": ["first"],
-        }
+        source_map.write_bytes(b"map")
+        good = described("2", b"code", b"map", "first")
         for found, current in (
             (good, True),
             ({**good, "dev": ["first"]}, False),
@@ -162,8 +163,9 @@ class CurrentTests(SynchronousTestCase):
             ({**good, "plugins": ["first", "uninstalled"]}, False),
             ({**good, "plugins": []}, False),
             ({**good, "plugins": None}, False),
-            # Of the next, which was not published.
-            ({**good, "sha256": sha256(b"next").hexdigest()}, False),
+            # Of the next, which was not published; perhaps only comments have changed.
+            (described("2", b"next", b"map", "first"), False),
+            (described("2", b"code", b"next", "first"), False),
             ({"version": "2"}, False),
             ([], False),
         ):
