@@ -252,10 +252,11 @@ class Osc:
             # A program by HTTP may hold it too: one more than pages can come back.
             kept = KeptLease(port, min(leases, limits.SOCKETS_AUTHENTICATED))
             edit = Put(_NAMESPACE, _KEY, unstructure(kept))
-        self._store.commit([edit]).addErrback(self._not_written)
+        self._store.commit([edit]).addErrback(self._not_written, edit)
 
-    def _not_written(self, failure: Failure) -> None:
+    def _not_written(self, failure: Failure, edit: Edit) -> None:
         failure.trap(BridgeError)  # the store has logged it
+        self._store.insist([edit]).addErrback(lambda _: None)
 
     def joined(self, page: Caller) -> None:
         """Pass a lease that another page has left to one that has authenticated."""

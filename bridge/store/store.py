@@ -109,7 +109,10 @@ class Store:
         self._tables = self._tables.edited(edits, limited=False)
         if self._closed:
             return fail(shutting_down())
-        self._insisted += edits
+        # The last of each value: a full disk fills no memory.
+        changed = {(edit.ns, edit.key) for edit in edits}
+        earlier = [e for e in self._insisted if (e.ns, e.key) not in changed]
+        self._insisted = [*earlier, *edits]
         self._owed = 2
         return self._enqueue()
 
@@ -158,7 +161,7 @@ class Store:
         # This write has also what was committed during the one before.
         batch += self._queue
         self._queue = []
-        tables, insisted = self._tables, len(self._insisted)
+        tables, insisted = self._tables, self._insisted
         owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, tables.pieces())
@@ -171,10 +174,11 @@ class Store:
             raise
         self._found(tables, insisted)
 
-    def _found(self, tables: Tables, insisted: int) -> None:
+    def _found(self, tables: Tables, insisted: list[Edit]) -> None:
         """Note what a start would find in the file."""
         self._written = tables
-        del self._insisted[:insisted]
+        left = (e for e in self._insisted if not any(e is done for done in insisted))
+        self._insisted = list(left)
 
     def _refuse(self, commits: list[Deferred[None]], error: Exception) -> None:
         self._queue = []

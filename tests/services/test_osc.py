@@ -35,7 +35,8 @@ class OscCase(TestCase):
         self.hub = hub = Hub()
         self.watching = Page()
         hub.add(self.watching)
-        self.store = Store.open(fresh_directory(self) / "state.json", execute)
+        self.directory = fresh_directory(self)
+        self.store = Store.open(self.directory / "state.json", execute)
         self.osc = self.make()
         hub.on_join(self.osc.joined)
         self.registry = Registry()
@@ -302,6 +303,8 @@ class RestartTests(OscCase):
         )
 
     async def test_not_written(self) -> None:
-        """A disk that is full keeps no page from listening."""
+        """A disk that is full keeps no page from listening, and is written later."""
         with going_wrong(full(0, ALL)):
             self.assertTrue((await self.call("listen", port=self.port))["started"])
+        await self.store.commit([Put("x", "k", 1)])
+        self.assertIn(b'"bridge.osc"', (self.directory / "state.json").read_bytes())

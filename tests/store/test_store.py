@@ -161,10 +161,15 @@ class InsistTests(StoreCase):
             self.assertEqual(self.in_file(), {"host": {"k": 3}})
 
     def test_full_disk(self) -> None:
-        """It stays in memory, and is in the file with whatever is written next."""
-        insisted = self.store.insist([Put("host", "k", 2), Remove("x")])
-        self.fail_write()
-        self.refused(insisted)
+        """The last stays in memory, and is in the file with whatever is written next."""
+        self.store.insist([Put("host", "k", 7)]).addErrback(lambda _: None)
+        for is_seven_written in (True, False):
+            insisted = self.store.insist([Put("host", "k", 2), Remove("x")])
+            if is_seven_written:
+                self.thread.step()
+            self.fail_write()
+            self.refused(insisted)
+        self.assertEqual(len(self.store._insisted), 2)
         self.assertEqual(self.store.get("host", "k"), 2)
         other = self.put(3, "other")
         self.fail_write()
