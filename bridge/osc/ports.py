@@ -17,8 +17,13 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..protocol.errors import unavailable
-from ..protocol.limits import OSC_BUFFER_BYTES, OSC_DATAGRAM_BYTES, OSC_LEASE_SECONDS
+from ..protocol.errors import BridgeError, unavailable
+from ..protocol.limits import (
+    OSC_BUFFER_BYTES,
+    OSC_DATAGRAM_BYTES,
+    OSC_LEASE_SECONDS,
+    OSC_RESTORE_SECONDS,
+)
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -210,6 +215,7 @@ class Listener:
     _push: Callable[[Message], None]
     _changed: Callable[[], None]
     receiver: Receiver | None = None
+    _restoring: IDelayedCall | None = None
     _leases: PortLeases = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
 
@@ -232,7 +238,8 @@ class Listener:
         """
         Listen on ``port`` again, after a restart; its leases are left for pages.
 
-        :return: Fails with ``unavailable`` when the port is taken.
+        :return: Fails with ``unavailable`` when the port is taken.  It is tried again
+            then, until it is opened or nobody has a lease.
         """
         return self._lock.run(self._restore, port, leases)
 
@@ -266,9 +273,19 @@ class Listener:
         return self._lock.run(self._shut)
 
     async def _restore(self, port: int, leases: int) -> None:
-        await self._listen(port)
         for _ in range(leases):
             self._leases.keep()
+        if self.receiver is not None or not self._leases:
+            return
+        try:
+            await self._listen(port)
+        except BridgeError:
+            again = self._reactor.callLater(OSC_RESTORE_SECONDS, self.restore, port, 0)
+            self._restoring = again
+            if leases:
+                raise  # the first time
+        else:
+            self._changed()
 
     async def _hold(self, holder: object, port: int) -> bool:
         started = self.port != port
@@ -308,6 +325,8 @@ class Listener:
 
     async def _shut(self) -> None:
         self._leases.clear()
+        if self._restoring is not None and self._restoring.active():
+            self._restoring.cancel()
         await self._close_unheld()
 
     async def _close_unheld(self) -> bool:

@@ -238,15 +238,16 @@ class Osc:
     def _not_restored(self, failure: Failure) -> None:
         failure.trap(BridgeError)
         self._log.warn(
-            "no page receives OSC until one listens: {why}",
+            "no page receives OSC until one listens, or the port is free: {why}",
             why=failure.getErrorMessage(),
         )
 
     def _write_down(self) -> None:
         """Keep what pages hold, for the next start; no caller waits for it."""
-        if self._closed:
-            return  # the leases are gone, and pages may still call
         port, leases = self._listener.port, self._listener.leases
+        # The leases are gone, and pages may still call; or the port is waited for.
+        if self._closed or (leases and port is None):
+            return
         edit: Edit = Remove(_NAMESPACE, _KEY)
         if port is not None and leases:
             # A program by HTTP may hold it too: one more than pages can come back.

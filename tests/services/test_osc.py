@@ -23,6 +23,7 @@ from tests.disk import ALL, full, going_wrong
 from tests.osc.liblo import oscsend
 from tests.ports import free_udp_port
 
+from ..osc.test_ports import TimedReactor
 from ..pages import Page
 from ..schemas.checking import CheckedDispatcher
 from ..waiting import until
@@ -44,9 +45,9 @@ class OscCase(TestCase):
         self.page = Page()
         self.port = free_udp_port()
 
-    def make(self) -> Osc:
+    def make(self, clock: Any = reactor) -> Osc:
         """Make the service, as a daemon that starts does."""
-        osc = Osc(reactor, self.hub.push, frozenset({42069, 22500}), self.store)
+        osc = Osc(clock, self.hub.push, frozenset({42069, 22500}), self.store)
         self.addCleanup(osc.close)
         return osc
 
@@ -221,10 +222,10 @@ class ListenTests(OscCase):
 class RestartTests(OscCase):
     """Holds that are written down, for a daemon that starts again."""
 
-    async def restart(self) -> None:
+    async def restart(self, clock: Any = reactor) -> None:
         """End the daemon's service, and make another."""
         await self.osc.close()
-        self.osc = self.make()
+        self.osc = self.make(clock)
         self.registry.register("osc", self.osc)
         self.osc.restore()
 
@@ -253,15 +254,6 @@ class RestartTests(OscCase):
         await self.call("stop")
         self.assertEqual(self.store._tables.namespaces(), ["bridge.osc"])
 
-    async def test_each_page_has_its_hold_again(self) -> None:
-        """Two held it: when one stops after the restart, the other still listens."""
-        await self.call("listen", port=self.port)
-        await self.call("listen", Page(), port=self.port)
-        await self.restart()
-        first, second = self.joined(), self.joined()
-        self.assertFalse((await self.call("stop", first))["stopped"])
-        self.assertTrue((await self.call("stop", second))["stopped"])
-
     async def test_more_holders_than_sockets(self) -> None:
         """Pages and a program by HTTP may be more; the port is open again."""
         for _ in range(SOCKETS_AUTHENTICATED + 1):
@@ -270,7 +262,7 @@ class RestartTests(OscCase):
         self.assertTrue((await self.call("status"))["listening"])
 
     async def test_what_is_not_restored(self) -> None:
-        """A released port, nonsense, a reserved or a taken port."""
+        """A released port, nonsense, or a reserved port."""
         await self.call("listen", port=self.port)
         await self.call("stop")
         for value in (
@@ -283,15 +275,27 @@ class RestartTests(OscCase):
                 self.store.commit([Put("bridge.osc", "held", value)])
             await self.restart()
             self.assertFalse((await self.call("status"))["listening"], value)
-        with socket(AF_INET, SOCK_DGRAM) as blocking:
-            blocking.bind(("127.0.0.1", self.port))
-            taken = {"port": self.port, "leases": 1}
-            self.store.commit([Put("bridge.osc", "held", taken)])
-            with capturedLogs() as reported:
-                await self.restart()
+
+    async def test_port_that_is_taken_at_the_start(self) -> None:
+        """It is opened when it is free, for each page that has come meanwhile."""
+        for _ in range(3):
+            await self.call("listen", Page(), port=self.port)
+        await self.osc.close()
+        with socket(AF_INET, SOCK_DGRAM) as taking, capturedLogs() as reported:
+            taking.bind(("127.0.0.1", self.port))
+            await self.restart()
+            await self.restart(clock := TimedReactor())
+            first, second, third = (self.joined() for _ in range(3))
+            await self.call("stop", first)
+            clock.advance(5)
             self.assertFalse((await self.call("status"))["listening"])
-        (why,) = map(formatEvent, reported)
+        why, _ = map(formatEvent, reported)
         self.assertIn("the OSC port is in use", why)
+        self.assertEqual(self.store.get("bridge.osc", "held")["leases"], 3)
+        clock.advance(5)
+        self.assertEqual(self.store.get("bridge.osc", "held")["leases"], 2)
+        self.assertFalse((await self.call("stop", second))["stopped"])
+        self.assertTrue((await self.call("stop", third))["stopped"])
 
     async def test_port_that_cannot_be_opened(self) -> None:
         """Another program is blamed only where it has the port."""

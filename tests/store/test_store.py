@@ -161,7 +161,7 @@ class InsistTests(StoreCase):
             self.assertEqual(self.in_file(), {"host": {"k": 3}})
 
     def test_full_disk(self) -> None:
-        """The last stays in memory, and is in the file with whatever is written next."""
+        """The last stays in memory, and is in the file with what is written next."""
         self.store.insist([Put("host", "k", 7)]).addErrback(lambda _: None)
         for is_seven_written in (True, False):
             insisted = self.store.insist([Put("host", "k", 2), Remove("x")])
