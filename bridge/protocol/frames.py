@@ -116,12 +116,14 @@ class RefusedFrame:
     :ivar id: The request to answer; ``None`` calls for an ``error`` push instead.
     :ivar answered: False for what was meant as ``logs``: the page would log the
         answer and send it back, forever.
+    :ivar evaluation: The id of the evaluation that it was to answer, as it seems.
     :ivar defect: The bug of ours that kept the frame from being read, to be logged.
     """
 
     error: BridgeError
     id: str | None = None
     answered: bool = True
+    evaluation: str | None = None
     defect: Exception | None = None
 
 
@@ -129,6 +131,7 @@ Frame = Hello | Request | Logs
 
 _LENIENT = json.JSONDecoder(strict=False)
 _FIELDS = re.compile(r'"(id|type)"\s*:\s*"([^"\\]{1,128})"')
+_EVALUATION = re.compile(rb'"params"\s*:\s*{\s*"id"\s*:\s*"([\w-]{22})"')
 
 _KINDS: dict[str, type[Hello | Request]] = {"hello": Hello, "request": Request}
 
@@ -143,7 +146,8 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
         value = loads(text, size)
     except BridgeError as error:
         lenient = _lenient(text, size)
-        return _recovered(lenient) or _refuse(error, lenient)
+        evaluation = _EVALUATION.search(text, 0, LENIENT_BYTES)
+        return _recovered(lenient) or _refuse(error, lenient, evaluation)
     try:
         return _structure(value)
     except BridgeError as error:
@@ -196,13 +200,16 @@ def _recovered(value: Any) -> Logs | None:
     return Logs(value["records"]) if value["type"] == "logs" else None
 
 
-def _refuse(error: BridgeError, value: Any) -> RefusedFrame:
+def _refuse(
+    error: BridgeError, value: Any, evaluation: re.Match[bytes] | None = None
+) -> RefusedFrame:
     forget_traceback(error)
     if type(value) is not dict:
         return RefusedFrame(error)
     if value.get("type") == "logs":
         return RefusedFrame(error, answered=False)
-    return RefusedFrame(error, id=_usable_id(value))
+    asked = None if evaluation is None else evaluation[1].decode("ascii")
+    return RefusedFrame(error, id=_usable_id(value), evaluation=asked)
 
 
 def _usable_id(value: dict[str, Any]) -> str | None:

@@ -61,10 +61,12 @@ class Refuse:
     Answer with an error.
 
     :ivar id: The request to answer; ``None`` pushes an event to this socket alone.
+    :ivar evaluation: The one that ends with this error, if this page was asked for it.
     """
 
     id: str | None
     error: BridgeError
+    evaluation: str | None = None
 
 
 @frozen
@@ -145,7 +147,7 @@ class Budgets:
         """Answer a refused frame, which costs a request: it had to be read as well."""
         paid = self._requests.take(limits.PACED_SECONDS) is not None
         error = refused.error if paid else _too_many(self._requests)
-        return Refuse(refused.id, error)
+        return Refuse(refused.id, error, refused.evaluation)
 
     def logs(self, logs: Logs | None) -> list[Effect]:
         """

@@ -238,17 +238,23 @@ class Conversation:
                     self.close(reason)
                 case effects.WriteLogs() | effects.DropLogs():
                     self._log_records(effect)
-                case effects.Refuse(request_id, error):
-                    self._refuse(request_id, error)
+                case effects.Refuse():
+                    self._refuse(effect)
                 case effects.CountRefusedHello():
                     self._context.guard.count_refused_hello(self._transport.is_page)
 
-    def _refuse(self, request_id: str | None, error: BridgeError) -> None:
-        if request_id is None:
-            fields = frames.error_fields(error)
+    def _refuse(self, refused: effects.Refuse) -> None:
+        if refused.id is None:
+            fields = frames.error_fields(refused.error)
             self.push(Event.ERROR, frames.push(Event.ERROR, fields))
         else:
-            self.send_queue.put(frames.refusal(request_id, error))
+            self.send_queue.put(frames.refusal(refused.id, refused.error))
+        if refused.evaluation is not None:
+            # Who waits for the page's answer has this one.
+            why = f"the page's answer was refused: {refused.error.message}"
+            answer = {"id": refused.evaluation, "ok": False, "error": why}
+            ending = self._context.dispatcher.call("remote", "result", answer, self)
+            run(ending, lambda _: None, lambda _: None)
 
     def _log_records(self, effect: effects.WriteLogs | effects.DropLogs) -> None:
         logs = self._context.logs

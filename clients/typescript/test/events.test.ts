@@ -132,20 +132,6 @@ test("what a snippet throws is the answer", async () => {
   }
 });
 
-test("a value that the daemon refuses is followed by the reason", async () => {
-  const { fixture, bridge } = await connected();
-  bridge.onRemote(() => [[[]]]);
-  fixture.socket.push("remote", { id: ID, code: "return 1" });
-  await settle();
-  fixture.socket.refuse("bad_request", "not JSON: too deep");
-  await settle();
-  assert.deepEqual(fixture.socket.request["params"], {
-    id: ID,
-    ok: false,
-    error: "the daemon does not accept this value: not JSON: too deep",
-  });
-});
-
 test("without a function, or an id, a snippet is not answered", async () => {
   const { fixture, bridge } = await connected();
   fixture.socket.push("remote", { id: ID, code: "return 1" });

@@ -18,6 +18,7 @@ from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
 from bridge.protocol.rules import Text
+from bridge.services.remote import SnippetEvaluator
 from bridge.web.websocket.conversation import Conversation, run
 
 from ...strategies import SECRET, nested
@@ -179,6 +180,25 @@ class CallTests(PairedCase):
         self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))
         self.assertNotIn(SECRET, str(answer))
         self.assertEqual(len(self.flushLoggedErrors(TypeError)), 1)
+
+    def test_answer_to_a_snippet_is_refused(self) -> None:
+        """Who waits for it is told why at once, as the page is."""
+        remote = SnippetEvaluator(self.hub.ask, bytes, self.clock)
+        dispatcher = self.conversation._context.dispatcher
+        dispatcher.registry.register("remote", remote)
+        answer = b'{"type":"request","id":"7","params":{"id":"%s","v":%s}}'
+        for value, why in (
+            (nested(63), "JSON nested deeper than 64 levels"),
+            (b"[]," * MIB, "JSON of more than 65536 values"),
+            (b'"cut \\ud83d"', "not JSON, or half of a surrogate pair in a text"),
+            (b'"cut', "not JSON"),
+        ):
+            evaluating = dispatcher.call("remote", "eval", {"code": "return 1"})
+            evaluated = Deferred.fromCoroutine(evaluating)
+            self.conversation.received(answer % (b"A" * 22, value))
+            ended = {"ok": False, "error": f"the page's answer was refused: {why}"}
+            self.assertEqual(self.successResultOf(evaluated), ended)
+            self.assertEqual(self.wire.got.pop()["error"]["code"], "bad_request")
 
     def test_logs(self) -> None:
         """Log records go to the log, unanswered; what can't be read is counted."""

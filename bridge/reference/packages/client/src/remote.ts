@@ -1,6 +1,5 @@
 /** Answering the snippets that a developer has evaluated in the page. */
 
-import { RefusedError } from "./errors.js";
 import { fields, text } from "./json.js";
 import { plain, plainText, stringForm } from "./plainvalue.js";
 
@@ -25,16 +24,7 @@ export async function answerRemote(data: unknown, evaluate: Evaluate, send: Send
   if (typeof id !== "string" || !ID.test(id)) {
     return;
   }
-  const answer = await evaluated(evaluate, text(code));
-  try {
-    await send({ id, ...answer });
-  } catch (refused) {
-    // Such as a value nested too deep for a frame: the developer would wait in vain.
-    if (refused instanceof RefusedError && refused.code === "bad_request") {
-      const error = `the daemon does not accept this value: ${refused.message}`;
-      await send({ id, ok: false, error });
-    }
-  }
+  await send({ id, ...(await evaluated(evaluate, text(code))) });
 }
 
 async function evaluated(evaluate: Evaluate, code: string): Promise<Answer> {
