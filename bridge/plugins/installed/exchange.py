@@ -66,7 +66,10 @@ class Exchange:
 
     def is_recorded(self, store: Entries) -> bool:
         """Whether the state is the one afterwards."""
-        return store.entries(RECORDS).get(self.plugin_id) == self.record
+        records = store.entries(RECORDS)
+        if self.record is None:
+            return self.plugin_id not in records
+        return records.get(self.plugin_id) == self.record
 
     def is_done(self, store: Entries) -> bool:
         """

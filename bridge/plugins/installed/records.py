@@ -98,15 +98,14 @@ def recorded(store: Entries, plugin_id: str) -> Record:
 
     :raise BridgeError: ``not_installed``.
     """
-    value = store.get(RECORDS, plugin_id)
-    if value is None:
+    if not is_recorded(store, plugin_id):
         raise plugin_error(Prefix.NOT_INSTALLED, f"{plugin_id} is not installed")
-    return read_record(value)
+    return read_record(store.get(RECORDS, plugin_id))
 
 
 def is_recorded(store: Entries, plugin_id: str) -> bool:
-    """Whether there is a record, damaged or not."""
-    return store.get(RECORDS, plugin_id) is not None
+    """Whether there is a record, damaged or not: it may be ``null``."""
+    return plugin_id in store.entries(RECORDS)
 
 
 def settings_namespace(plugin_id: str) -> str:

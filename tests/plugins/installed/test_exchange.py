@@ -99,10 +99,12 @@ class ExchangeTests(SynchronousTestCase):
             self.assertTrue((self.directory / NEW).is_dir())
 
     def test_nothing_is_restored_that_was_not_changed(self):
-        """Values are left alone while the state has no new record."""
+        """Values are left alone while the state has no new record, or still the old."""
         before = former(self.bench.store, [Put("plugin:good", "colour", "red")])
         exchange = evolve(KINDS["install"], before=before)
         self.assertEqual(exchange.rollback_edits(self.bench.store), [])
+        self.bench.store.commit([Put(RECORDS, "good", None)])
+        self.assertFalse(KINDS["uninstall"].is_done(self.bench.store))
 
     def test_attack_forgotten_key(self):
         """A key that was forgotten meanwhile is not accepted again by taking back."""
