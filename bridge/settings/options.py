@@ -91,6 +91,17 @@ class TableOption(click.Option):
         shown.envvar = list(self.envvar or ())[:1]
         return super(TableOption, shown).get_help_record(ctx)
 
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """See ``click.Option``; an earlier daemon's log level may be a filter."""
+        found = super().resolve_envvar_value(ctx)
+        own = os.environ.get(BY_NAME["log"].variable)
+        if self.name != "log" or own or found is None:
+            return found
+        # As Rust's env_logger reads it: levels of modules, and one for all others.
+        words = (word.strip().lower() for word in found.split(","))
+        level = next((word for word in words if "=" not in word), "info")
+        return {"trace": "debug", "off": "error"}.get(level, level)
+
 
 def click_option(option: Option, names: Names | None = None) -> TableOption:
     """

@@ -293,7 +293,10 @@ class NamesTests(CommandLines):
             ("LISTEN", "127.0.0.1:7", "listen", Address("127.0.0.1", 7)),
             ("WAYVR_ADDR", "127.0.0.1:8", "overlay_addr", Address("127.0.0.1", 8)),
             ("DATA_DIR", "/d", "data_dir", Path("/d")),
-            ("LOG", "warn", "log", "warn"),
+            ("LOG", "WARN", "log", "warn"),
+            ("LOG", "trace", "log", "debug"),
+            ("LOG", "vrcnext_bridge=debug,off", "log", "error"),
+            ("LOG", "vrcnext_bridge=debug", "log", "info"),
             ("LOG_FILE", "/l", "log_file", Path("/l")),
             ("DEV", "true", "dev", True),
         ):
@@ -332,8 +335,9 @@ class NamesTests(CommandLines):
         names = "--overlay-addr or --wayvr-addr: must"
         refused = self.refusal("--wayvr-addr=192.0.2.1:5")
         self.assertTrue(refused.startswith(names), refused)
-        refused = self.refusal(VRCNEXT_BRIDGE_WAYVR_ADDR="x")
-        self.assertTrue(refused.startswith("VRCNEXT_BRIDGE_WAYVR_ADDR: must"), refused)
+        for variable in ("VRCNEXT_BRIDGE_WAYVR_ADDR", "VRCNEXT_BRIDGE_LOG"):
+            refused = self.refusal(**{variable: "x"})
+            self.assertTrue(refused.startswith(f"{variable}: must"), refused)
         printed = io.StringIO()
         with contextlib.redirect_stderr(printed):
             self.assertRaises(
