@@ -21,7 +21,7 @@ from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
-from ..system.memory import map_large_blocks, trim_after_loading
+from ..system.memory import map_large_blocks, trim
 from ..system.processes import ends_with_terminal, on_hangup, stop
 from ..web.websocket.socket import BridgeFactory
 from .banner import Banner
@@ -128,7 +128,7 @@ class Daemon(Service):
         # What is loaded stays.  Otherwise each full collection would look at all of it,
         # in a turn of 100 ms, and would wait until garbage is a quarter of it.
         gc.freeze()
-        trim_after_loading()
+        trim()
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
         try:

@@ -14,6 +14,7 @@ from ..classes import define
 from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Place, Shares
 from ..protocol import limits
+from ..system.memory import trim
 from .reader import Query, Reader
 from .results import Rows
 
@@ -39,9 +40,7 @@ class Databases:
     _turns: Shares = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._idle = Expiring(
-            self._clock, limits.SQL_IDLE_SECONDS, lambda idle: idle[1].close()
-        )
+        self._idle = Expiring(self._clock, limits.SQL_IDLE_SECONDS, self._drop)
         self._turns = Shares(
             "statements",
             limits.SQL_STATEMENTS_AT_ONCE,
@@ -74,6 +73,10 @@ class Databases:
         ended = self._turns.close()
         self._idle.close()
         return ended
+
+    def _drop(self, idle: tuple[str, Reader]) -> None:
+        idle[1].close()
+        trim()
 
     def _take(self, alias: str) -> Reader:
         """Return the reader that was used last, so that the others can expire."""

@@ -180,8 +180,7 @@ class Sql:
             params.database, Query(params.sql, values, params.blobs), caller
         )
         self._log.debug(
-            "{count} rows of {alias} in {ms:.0f} ms",
-            count=len(rows.rows),
+            "read {alias} in {ms:.0f} ms",
             alias=params.database,
             ms=(self._clock.seconds() - begun) * 1000,
         )

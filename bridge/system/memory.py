@@ -49,12 +49,12 @@ def map_large_blocks() -> None:
         library.mallopt(_M_ARENA_MAX, _ARENAS)
 
 
-def trim_after_loading() -> None:
+def trim() -> None:
     """
-    Return what loading modules has left to the system; about two megabytes at a start.
+    Return what is free in the heap to the system: after statements, or when modules
+    were loaded, about two megabytes at a start.  A hundred take 20 ms.
 
-    It is free memory of the heap, and the source of methods that attrs has generated,
-    which is kept for tracebacks.
+    Part of it is the source of methods that attrs has generated, kept for tracebacks.
     """
     linecache.clearcache()
     if sys.platform != "linux":

@@ -25,7 +25,7 @@ from ..protocol.frames import PROTOCOL
 from ..protocol.strictjson import dumps, loads
 from ..rpc.registry import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
-from ..system.memory import trim_after_loading
+from ..system.memory import trim
 from .headers import RequestError
 from .request import GuardedRequest
 from .websocket.socket import BridgeFactory
@@ -147,7 +147,7 @@ class Routes:
         from klein.interfaces import IKleinRequest
         from zope.interface import classImplements
 
-        trim_after_loading()
+        trim()
         # Klein keeps its mapper there, and uses nothing else of the interface.
         classImplements(GuardedRequest, IKleinRequest)  # type: ignore[misc]
         app = Klein()

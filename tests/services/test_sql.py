@@ -59,8 +59,8 @@ class SqlTests(ServiceCase):
     def test_shapes(self) -> None:
         """What is no statement, or can't be bound, is refused."""
         rule = "sql: a statement of at most 65536 bytes, without NUL"
-        longest = "SELECT 1".ljust(65536)
-        self.assertEqual(len(self.query(longest)["rows"]), 1)
+        longest = "SELECT 1 WHERE 0".ljust(65536)
+        self.assertEqual(self.query(longest)["rows"], [])
         for sql in ("SELECT 1\0", f"{longest} ", "SELECT '" + "é" * 40_000 + "'"):
             self.assertEqual(self.refused(sql=sql).message, rule)
         wrong: tuple[Any, ...] = ([[]], [{}], [1, {"a": 1}])

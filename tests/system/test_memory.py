@@ -65,13 +65,11 @@ class LargeBlocksTests(SynchronousTestCase):
 
     def test_another_library(self) -> None:
         """Without the function, and on other systems, nothing happens."""
-        self.patch(ctypes, "CDLL", lambda _: object())
-        memory.map_large_blocks()
-        memory.trim_after_loading()
-        self.patch(memory.sys, "platform", "darwin")
-        self.patch(ctypes, "CDLL", None)
-        memory.map_large_blocks()
-        memory.trim_after_loading()
+        for platform, library in (("linux", lambda _: object()), ("darwin", None)):
+            self.patch(memory.sys, "platform", platform)
+            self.patch(ctypes, "CDLL", library)
+            memory.map_large_blocks()
+            memory.trim()
 
 
 class TrimTests(SynchronousTestCase):
@@ -79,5 +77,5 @@ class TrimTests(SynchronousTestCase):
         """The sources of what attrs generates are kept no longer."""
         define(type("Loaded", (), {"__annotations__": {"a": int}}))
         self.assertTrue([name for name in linecache.cache if "Loaded" in name])
-        memory.trim_after_loading()
+        memory.trim()
         self.assertEqual([name for name in linecache.cache if "Loaded" in name], [])
