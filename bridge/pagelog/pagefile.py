@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -29,12 +30,15 @@ class PageFile:
 
     :ivar path: Where it is; its older generation has ``.1`` behind the name.
     :ivar size: How many bytes it is.
+    :ivar is_former: Whether no file can be opened under its name, so that lines go on
+        in the one that had it.
     """
 
     path: Path
     _max_bytes: int
     _fd: int
     size: int
+    is_former: bool = False
 
     @classmethod
     def open(cls, path: Path, max_bytes: int) -> PageFile:
@@ -63,11 +67,12 @@ class PageFile:
 
         :raise OSError: None of them was written.
         """
-        if self._moved():
-            self.reopen()
+        self.is_former = self._moved() and not self.reopen()
         self.size = os.fstat(self._fd).st_size
         if self.size and self.size + len(lines) > self._max_bytes:
             self._rotate()
+        if os.fstat(self._fd).st_nlink == 0:
+            raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
         try:
             _write_all(self._fd, lines)
         except OSError:
@@ -113,7 +118,7 @@ class PageFile:
             return
         with contextlib.suppress(OSError):
             os.replace(self.path, self.older)
-        self.reopen()
+        self.is_former = not self.reopen()
 
 
 def older_of(path: Path) -> Path:

@@ -27,6 +27,7 @@ class LogWriter:
     _file: PageFile
     _in_thread: Callable[..., Deferred[Any]]
     _unwritten: int = 0
+    _is_former: bool = False
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -64,6 +65,9 @@ class LogWriter:
 
     def _written(self, result: Any, size: int) -> Any:
         self._unwritten -= size
+        if self._file.is_former and not self._is_former:
+            self._reopened(done=False)
+        self._is_former = self._file.is_former
         # One of ours, that there is no thread for it, is answered as it is.
         if isinstance(result, Failure) and not result.check(BridgeError):
             error = result.value
@@ -83,6 +87,7 @@ class LogWriter:
             )
 
     def _reopened(self, done: bool) -> None:
+        self._is_former = not done
         if done:
             self._log.info("the page's log file is reopened")
         else:

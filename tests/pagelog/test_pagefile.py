@@ -149,9 +149,10 @@ class AppendTests(PageFileCase):
         full = OSError(errno.EMFILE, "too many")
         with mock.patch.object(pagefile.os, "open", side_effect=full):
             file.append(b"456\n")
-        self.assertEqual(self.older(), b"123\n456\n")
+            self.assertEqual(self.older(), b"123\n456\n")
+            self.path.symlink_to("elsewhere")
+            self.assertRaises(FileNotFoundError, file.append, b"lost\n")
         file.append(b"789\n")
-        self.assertEqual(self.older(), b"123\n456\n")
         self.assertEqual(self.path.read_bytes(), b"789\n")
 
     def test_attack_directory_replaced(self) -> None:

@@ -68,14 +68,20 @@ class WriterTests(TestCase):
         self.assertEqual((self.path.read_bytes(), moved.read_bytes()), (b"", b"old\n"))
 
     async def test_failing_to_reopen(self) -> None:
-        """A file that can't be reopened is logged; lines are written as before."""
-        self.path.rename(self.path.with_name("moved"))
+        """A file that can't be reopened is logged; lines are written while they can."""
+        moved = self.path.rename(self.path.with_name("moved"))
         self.path.mkdir()
         with capturedLogs() as logged:
-            self.writer.reopen()
-            await self.writer.write(b"0\n")
-        (line,) = map(formatEvent, logged)
-        self.assertIn("goes on in its former file", line)
+            for reopen in (lambda: None, self.writer.reopen):
+                reopen()
+                for _ in range(2):
+                    await self.writer.write(b"0\n")
+            moved.unlink()
+            lost: Any = await self.assertFailure(self.writer.write(b"1\n"), BridgeError)
+        self.assertIn("could not be written: it was removed", lost.message)
+        words = ["the page's log goes on in its former file"] * 2
+        self.assertEqual([formatEvent(event) for event in logged], words)
+        self.path.rmdir()
         in_thread = self.writer._in_thread
         self.writer._in_thread = lambda *_: fail(OSError(9, "Bad file descriptor"))
         self.writer.reopen()
