@@ -75,14 +75,6 @@ class ConversationCase(SynchronousTestCase):
 
 
 class CallerTests(ConversationCase):
-    def test_pushed_alone(self) -> None:
-        """``notify`` pushes to this page."""
-        self.hello()
-        self.conversation.notify("osc", {"a": 1})
-        self.assertEqual(
-            self.wire.got, [{"type": "push", "event": "osc", "data": {"a": 1}}]
-        )
-
     def test_end(self) -> None:
         """Callbacks run once when the socket closes, and nothing is pushed after."""
         ends: list[str] = []
@@ -94,12 +86,14 @@ class CallerTests(ConversationCase):
 
         self.conversation.on_close(first)
         self.conversation.on_close(first)
+        self.conversation.notify("osc", {"a": 1})
         self.conversation.ended()
         self.conversation.on_close(lambda _: ends.append("late"))
         self.assertEqual(ends, ["first", "late"])
         self.conversation.ended()
         self.conversation.notify("osc", {})
-        self.assertEqual((ends, self.wire.got), (["first", "late"], []))
+        pushed = [{"type": "push", "event": "osc", "data": {"a": 1}}]
+        self.assertEqual((ends, self.wire.got), (["first", "late"], pushed))
 
     def test_attack_calls_of_a_page_that_does_not_read(self) -> None:
         """What waits for a page and what it asks for may be 32 MiB, both together."""
@@ -216,10 +210,13 @@ class CallTests(PairedCase):
 
 
 class PacingTests(PairedCase):
+    def call_notes(self, count: int) -> None:
+        for n in range(count):
+            self.call("note", str(n), text=str(n))
+
     def test_paced_in_order_then_refused(self) -> None:
         """Over the rate calls wait their turn, at most 3 s; the rest is refused."""
-        for n in range(7):
-            self.call("note", str(n), text=str(n))
+        self.call_notes(7)
         self.assertEqual(self.sample.heard, ["0", "1"])
         refused = [frame for frame in self.wire.got if not frame["ok"]]
         self.assertEqual([frame["id"] for frame in refused], ["5", "6"])
@@ -233,16 +230,14 @@ class PacingTests(PairedCase):
 
     def test_paced_when_the_page_goes(self) -> None:
         """What waits when the socket closes is made at once, in order."""
-        for n in range(6):
-            self.call("note", str(n), text=str(n))
+        self.call_notes(6)
         self.conversation.ended()
         self.assertEqual(self.sample.heard, ["0", "1", "2", "3", "4"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_attack_paced_beyond_a_rotation(self) -> None:
         """What waits when the daemon closes the socket is dropped."""
-        for n in range(6):
-            self.call("note", str(n), text=str(n))
+        self.call_notes(6)
         self.conversation.close(CloseReason.TOKEN_ROTATED)
         self.conversation.ended()
         self.assertEqual(self.sample.heard, ["0", "1"])
@@ -250,8 +245,7 @@ class PacingTests(PairedCase):
 
     def test_order_after_a_stall(self) -> None:
         """A call that is due but not yet made is not overtaken."""
-        for n in range(3):
-            self.call("note", str(n), text=str(n))
+        self.call_notes(3)
         self.clock.rightNow += 10.0  # the daemon was busy; no timer has run
         self.call("note", "3", text="3")
         self.assertEqual(self.sample.heard, ["0", "1"])
@@ -260,8 +254,7 @@ class PacingTests(PairedCase):
 
     def test_light_calls_do_not_wait(self) -> None:
         """What has a budget of its own is not held up by what is paced."""
-        for n in range(4):
-            self.call("note", str(n), text=str(n))
+        self.call_notes(4)
         self.wire.got.clear()
         self.call("refuse", "light")
         self.assertEqual([frame["id"] for frame in self.wire.got], ["light"])
