@@ -35,7 +35,6 @@ class Wire:
 
     got: list[Any] = field(factory=list)
     closed: list[CloseReason] = field(factory=list)
-    room: bool = True
     is_page: bool = False
     _pieces: bytes = b""
 
@@ -49,7 +48,7 @@ class Wire:
         self.closed.append(reason)
 
     def welcomed(self) -> bool:
-        return self.room
+        return True
 
 
 class ConversationCase(SynchronousTestCase):
@@ -120,15 +119,6 @@ class HelloTests(ConversationCase):
         self.assertTrue(logged.startswith("x{token}y"), logged)
         self.assertLessEqual(len(logged), 128)
         self.assertTrue(logged.isprintable())
-
-    def test_no_room(self) -> None:
-        """When too many pages are open the right hello is sent away for now."""
-        self.wire.room = False
-        self.hello()
-        self.assertEqual(self.wire.closed, [CloseReason.TOO_MANY_SOCKETS])
-        self.assertEqual(len(self.hub._subscribers), 0)
-        self.call("note", text="x")
-        self.assertEqual(self.sample.heard, [])
 
     def test_gone_before_hello(self) -> None:
         """A socket that goes by itself leaves no timer."""
