@@ -163,6 +163,8 @@ class _Reader:
             raise UnreadableError("a value is cut off, or not UTF-8") from e
         if not self.at < end <= len(self._packet):
             raise UnreadableError("a value ends outside its packet")
+        if name == "get_blob" and self._packet[self.at] & 0x80:
+            raise UnreadableError("a blob of negative size")
         self.at = end
         return value
 

@@ -61,10 +61,9 @@ def _read_one(bound: Any, log: Logger) -> None:
 
 class _OscPort(DatagramProtocol):
     """
-    A protocol whose start and end Twisted does not log.
+    A protocol whose ``repr`` Twisted does not log.
 
-    The log line would contain its ``repr``, and reach every page: for a receiver that
-    is the whole daemon, settings included.
+    It would reach every page: for a receiver it is the whole daemon, settings included.
     """
 
     noisy = False

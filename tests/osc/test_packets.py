@@ -140,7 +140,9 @@ class PacketTests(SynchronousTestCase):
         text = padded(b"x" * 4000)
         blob = struct.pack(">i", -len(text))
         packet = padded(b"/a") + padded(b",s" + b"bs" * 15) + text + blob
-        self.refused(packet, padded(b"/a") + padded(b",b") + struct.pack(">i", -4))
+        self.refused(packet)
+        for size in (-4, -3, -1):
+            self.refused(padded(b"/a") + padded(b",b") + struct.pack(">i", size))
 
     def test_attack_nested_bundles(self) -> None:
         """Eight levels are read; more are not."""
