@@ -11,11 +11,11 @@ import orjson
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
+from ..protocol.strictjson import SAFE_INTEGER
 
 if TYPE_CHECKING:
     import sqlite3
 
-_SAFE_INTEGER: Final = 2**53 - 1
 _NULL_BYTES: Final = 4
 _NUMBER_BYTES: Final = 20
 _BLOB_BYTES: Final = 32
@@ -95,7 +95,7 @@ class Meter:
             self._left -= _NUMBER_BYTES
             if self._left < 0:
                 self.add(0)
-            return found if -_SAFE_INTEGER <= found <= _SAFE_INTEGER else str(found)
+            return found if -SAFE_INTEGER <= found <= SAFE_INTEGER else str(found)
         if kind is bytes:
             return self._blob(found)
         if found is None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ..classes import frozen
 from ..protocol.limits import OSC_ARGUMENTS, OSC_BUNDLE_DEPTH, OSC_DATAGRAM_BYTES
+from ..protocol.strictjson import SAFE_INTEGER
 
 Value = bool | int | float | str | None
 
@@ -36,7 +37,7 @@ class Argument:
 
     :ivar kind: What it is.
     :ivar value: Null for what is ``other``: a blob, a colour, an array, a number that
-        is not finite.
+        is not finite.  A string for an integer beyond 2^53-1.
     """
 
     kind: Kind
@@ -195,4 +196,6 @@ def _argument(reader: _Reader, tag: str) -> Argument:
     value = reader.read(name) if name else tag == "T"
     if kind is Kind.FLOAT and not math.isfinite(value):
         kind = Kind.OTHER
+    if kind is Kind.INT and abs(value) > SAFE_INTEGER:
+        value = str(value)
     return Argument(kind, None if kind is Kind.OTHER else value)

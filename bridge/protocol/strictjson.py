@@ -23,6 +23,9 @@ from .limits import JSON_CONTAINERS, JSON_DEPTH, JSON_VALUES, KIB, MIB
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
+SAFE_INTEGER: Final = 2**53 - 1
+"""Whole numbers beyond it are sent as strings: pages would read another number."""
+
 # Processed within a millisecond.
 _PIECE_BYTES = 64 * KIB
 # Numbers and texts are built fast, and so short a text has few long ones.

@@ -83,10 +83,10 @@ class PacketTests(SynchronousTestCase):
             self.assertEqual(decode(packet), flat(tree))
 
     def test_every_type(self) -> None:
-        """Long numbers are numbers, symbols strings; the rest is other."""
-        tags = b",hdSbtcrmNI[i[s]]T"
+        """Numbers are those that pages read exactly, or strings; the rest is other."""
+        tags = b",hhhdSbtcrmNI[i[s]]T"
         values = (
-            struct.pack(">qd", 2**40, 0.1)
+            struct.pack(">qqqd", 1 - 2**53, 2**53, -(2**63), 0.1)
             + padded(b"sym")
             + struct.pack(">i4s", 3, b"abc")
             + bytes(8 + 4 + 4 + 4)
@@ -98,7 +98,9 @@ class PacketTests(SynchronousTestCase):
         self.assertEqual(
             message.args,
             [
-                Argument(Kind.INT, 2**40),
+                Argument(Kind.INT, 1 - 2**53),
+                Argument(Kind.INT, "9007199254740992"),
+                Argument(Kind.INT, "-9223372036854775808"),
                 Argument(Kind.FLOAT, 0.1),
                 Argument(Kind.STRING, "sym"),
                 *[other] * 8,

@@ -29,7 +29,7 @@ export interface Osc {
   listen(listener: (message: OscMessage) => void): Promise<() => void>;
 }
 
-/** The value of an argument. */
+/** The value of an argument; of a kind `int` beyond 2^53 that arrived it is a string. */
 export type OscValue = boolean | number | string;
 
 /** An argument with its type on the wire. */

@@ -169,7 +169,7 @@ export type OperationEntry = {
 /** One argument of a message. */
 export type OscArgument = {
   /** What it is. */ kind: Open<OscKind>;
-  /** Null for what is `other`: a blob, a colour, an array, a number that is not finite. */
+  /** Null for what is `other`: a blob, a colour, an array, a number that is not finite. A string for an integer beyond 2^53-1. */
   value: boolean | number | string | null;
 };
 
