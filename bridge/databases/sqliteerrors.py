@@ -38,7 +38,8 @@ _MISTAKES: Final = (
 _CODES: Final = {
     sqlite3.SQLITE_INTERRUPT: f"it took longer than {SQL_SECONDS * 1000:.0f} ms",
     sqlite3.SQLITE_TOOBIG: "a value is too long, for reading or for its functions",
-    sqlite3.SQLITE_NOMEM: "it takes too much memory",
+    # SQLite has one code for both.
+    sqlite3.SQLITE_NOMEM: "it takes too much memory, or has too many steps",
 }
 
 _STATES: Final = {

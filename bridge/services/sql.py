@@ -37,7 +37,8 @@ _ABOUT: Final = {
         f"values over {limits.SQL_SLOWEST_VALUE_BYTES} bytes only without trim, ltrim, "
         f"rtrim, unhex and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
         f"functions that search, none over {limits.SQL_VALUE_BYTES}; "
-        f"at most {limits.SQL_COLUMNS} columns."
+        f"at most {limits.SQL_COLUMNS} columns, and {limits.SQL_STEPS} steps of "
+        "SQLite's program for the statement."
     ),
     "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
 }
