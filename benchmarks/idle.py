@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from tests.e2e.daemon import running
 
 from .load import mebibytes
@@ -25,27 +23,14 @@ PATIENCE_SECONDS = 120.0
 SETTLE_SECONDS = 3.0
 
 
-@frozen
-class Idle:
-    """
-    A daemon at rest.
-
-    :ivar wakeups: How often its threads were woken in a second.
-    :ivar mebibytes: Its resident memory.
-    """
-
-    wakeups: float
-    mebibytes: float
-
-
-def measure_idle(home: Path) -> Idle:
-    """Start a daemon, and measure it while it has no page."""
+def measure_idle(home: Path) -> tuple[float, float]:
+    """Return the wake-ups a second and the MiB of a daemon that has no page."""
     with running(home) as daemon:
         time.sleep(REST_SECONDS)
         before = daemon.switches()
         time.sleep(COUNTED_SECONDS)
         woken = daemon.switches() - before
-        return Idle(woken / COUNTED_SECONDS, mebibytes(daemon))
+        return woken / COUNTED_SECONDS, mebibytes(daemon)
 
 
 def measure_used(home: Path) -> float:
@@ -64,11 +49,11 @@ def measure_used(home: Path) -> float:
 async def rows(reactor: Any) -> list[Row]:
     """Measure both daemons."""
     with tempfile.TemporaryDirectory() as home:
-        idle = measure_idle(Path(home))
+        wakeups, idle = measure_idle(Path(home))
     with tempfile.TemporaryDirectory() as home:
         used = measure_used(Path(home))
     return [
-        Row("wake-ups a second, idle", idle.wakeups, "", 0),
-        Row("resident memory, idle", idle.mebibytes, "MiB", 66),
+        Row("wake-ups a second, idle", wakeups, "", 0),
+        Row("resident memory, idle", idle, "MiB", 66),
         Row("resident memory, all services used", used, "MiB", 80),
     ]

@@ -158,20 +158,6 @@ class Peers:
     http: int
 
 
-def samples(peers: Peers) -> dict[str, dict[str, Any]]:
-    """Return the params of a call of each service that has some, by its name."""
-    record = {"level": "info", "scope": "page", "message": "a line"}
-    query = "SELECT name FROM places WHERE id = ?1"
-    return {
-        "state/set": {"ns": "host", "key": "k", "value": 1},
-        "logs/write": {"records": [record]},
-        "notify/send": {"title": "Door", "content": "Somebody is there"},
-        "osc/send": {"address": "/a/b", "args": [0.5], "port": peers.osc_to},
-        "sql/query": {"database": "sample", "sql": query, "params": [2]},
-        "outbound/fetch": {"url": f"http://127.0.0.1:{peers.http}/"},
-    }
-
-
 class Visitor(PageThread):
     """Calls every service in turn, and reconnects after some calls."""
 
@@ -194,25 +180,23 @@ class Visitor(PageThread):
         yield from itertools.islice(every, CALLS_PER_CONNECTION)
 
     def _every(self, raw: RawSocket, peers: Peers) -> list[Callable[[], object]]:
-        known = samples(peers)
-
-        def call(name: str, **more: object) -> Callable[[], object]:
+        def call(name: str, **params: object) -> Callable[[], object]:
             service, _, method = name.partition("/")
-            params = {**known.get(name, {}), **more}
             return lambda: self.call(raw, service, method, **params)
 
-        records = known["logs/write"]["records"]
+        records = [{"level": "info", "scope": "page", "message": "a line"}]
+        query = "SELECT name FROM places WHERE id = ?1"
         return [
-            call("state/set", value={"n": next(self._number)}),
+            call("state/set", ns="host", key="k", value={"n": next(self._number)}),
             call("state/get", ns="host", key="k"),
             lambda: raw.send(text({"type": "logs", "records": records * 20})),
             call("logs/write", records=records * 5),
-            call("notify/send"),
-            call("osc/send"),
+            call("notify/send", title="Door", content="Somebody is there"),
+            call("osc/send", address="/a/b", args=[0.5], port=peers.osc_to),
             self._hear,
             call("osc/status"),
-            call("sql/query"),
-            call("outbound/fetch"),
+            call("sql/query", database="sample", sql=query, params=[2]),
+            call("outbound/fetch", url=f"http://127.0.0.1:{peers.http}/"),
             call("plugins/list"),
             lambda: self._ping(raw),
             call("state/delete", ns="host", key="k"),
