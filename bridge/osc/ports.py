@@ -17,13 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
+from ..protocol import limits
 from ..protocol.errors import BridgeError, unavailable
-from ..protocol.limits import (
-    OSC_BUFFER_BYTES,
-    OSC_DATAGRAM_BYTES,
-    OSC_LEASE_SECONDS,
-    OSC_RESTORE_SECONDS,
-)
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -38,12 +33,12 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         # An avatar change sends hundreds of values at once.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, OSC_BUFFER_BYTES)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.OSC_BUFFER_BYTES)
         bound.bind((_LOOPBACK, port))
         bound.setblocking(False)
         # A byte more than may come, or what is longer would be cut off unseen.
         return reactor.adoptDatagramPort(
-            bound.fileno(), socket.AF_INET, protocol, OSC_DATAGRAM_BYTES + 1
+            bound.fileno(), socket.AF_INET, protocol, limits.OSC_DATAGRAM_BYTES + 1
         )
 
 
@@ -176,7 +171,9 @@ class PortLeases:
 
     def keep(self) -> None:
         """Add a lease that was left behind: of a page, or before a restart."""
-        expiry = self._clock.callLater(OSC_LEASE_SECONDS, lambda: self._expire(expiry))
+        expiry = self._clock.callLater(
+            limits.OSC_LEASE_SECONDS, lambda: self._expire(expiry)
+        )
         self._left.append(expiry)
 
     def adopt(self, holder: object) -> None:
@@ -279,8 +276,9 @@ class Listener:
         try:
             await self._listen(port)
         except BridgeError:
-            again = self._reactor.callLater(OSC_RESTORE_SECONDS, self.restore, port, 0)
-            self._restoring = again
+            self._restoring = self._reactor.callLater(
+                limits.OSC_RESTORE_SECONDS, self.restore, port, 0
+            )
             if leases:
                 raise  # the first time
         else:
