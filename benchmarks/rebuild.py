@@ -38,9 +38,7 @@ def prepare(root: Path) -> tuple[Workshop, dict[str, Record]]:
     return shop, records
 
 
-async def rebuild(
-    shop: Workshop, trees: Trees, builder: Any, records: dict[str, Record]
-) -> float:
+async def rebuild(trees: Trees, builder: Any, records: dict[str, Record]) -> float:
     """Rebuild once; the seconds it took."""
     begun = time.perf_counter()
     report = await builder.build(lambda: trees.verified_trees(records))
@@ -66,9 +64,9 @@ async def rows(reactor: Any) -> list[Row]:
         shop, records = prepare(Path(directory))
         trees, builder = Trees(shop.data, PROFILE, lambda: ""), shop.builder(reactor)
         (shop.data.bin / "esbuild").chmod(0o700)  # the daemon runs a copy
-        await rebuild(shop, trees, builder, records)
+        await rebuild(trees, builder, records)
         for _ in range(ROUNDS):
-            ours.append(await rebuild(shop, trees, builder, records))
+            ours.append(await rebuild(trees, builder, records))
             theirs.append(alone(shop))
     best, peer = min(ours) * 1000, min(theirs) * 1000
     return [Row(f"rebuild with {PLUGINS} plugins", best, "ms", 1.6, peer, "esbuild")]

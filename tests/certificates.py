@@ -33,11 +33,9 @@ def certificate(
     return authority(issuer).issue_cert(*names, not_after=expiry)
 
 
-def without_alternative_names(
-    name: str, *, issuer: str = "trusted"
-) -> trustme.LeafCert:
+def without_alternative_names(name: str) -> trustme.LeafCert:
     """Return a certificate that has a name as its subject's common name alone."""
-    issued = authority(issuer).issue_cert(common_name=name)
+    issued = authority().issue_cert(common_name=name)
     whole = x509.load_pem_x509_certificate(issued.cert_chain_pems[0].bytes())
     builder = x509.CertificateBuilder(
         issuer_name=whole.issuer,
@@ -50,9 +48,8 @@ def without_alternative_names(
     for extension in whole.extensions:
         if extension.oid != x509.SubjectAlternativeName.oid:
             builder = builder.add_extension(extension.value, extension.critical)
-    key = serialization.load_pem_private_key(
-        authority(issuer).private_key_pem.bytes(), None
-    )
+    pem = authority().private_key_pem.bytes()
+    key = serialization.load_pem_private_key(pem, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     signed = builder.sign(key, hashes.SHA256())
     return trustme.LeafCert(

@@ -20,27 +20,22 @@ def wait_until(
     met: Callable[[], object],
     what: str = "it did not happen",
     seconds: float = PATIENCE_SECONDS,
-    *,
-    pause: float = 0.05,
 ) -> None:
     """
     Block until ``met()`` is true.
 
-    :param pause: How many seconds to wait between two looks.
     :raise AssertionError: It took longer than ``seconds``.
     """
     end = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < end, what
-        time.sleep(pause)
+        time.sleep(0.05)
 
 
 async def until(
     met: Callable[[], object],
     what: str = "it did not happen",
     seconds: float = PATIENCE_SECONDS,
-    *,
-    pause: float = 0.01,
 ) -> None:
     """
     Let the reactor work until ``met()`` is true; otherwise as ``wait_until``.
@@ -50,4 +45,4 @@ async def until(
     end = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < end, what
-        await deferLater(reactor, pause)
+        await deferLater(reactor, 0.01)

@@ -262,13 +262,12 @@ class CheckerTests(TestCase):
 class CheckTests(CommandTestCase):
     """The command around it; ``tests/e2e/test_commands.py`` runs all of it."""
 
-    def run_check(self, *arguments, on=None):
+    def run_check(self, *arguments):
         """Run it on a plugin that can't be built here."""
         tree = self.root / "demo"
         write_tree(tree, files_of("demo"), None)
         where = ("--host=reference", f"--data-dir={self.root}")
-        reactor = on or brief_reactor(self)
-        with mock.patch("twisted.internet.reactor", reactor):
+        with mock.patch("twisted.internet.reactor", brief_reactor(self)):
             status, out, _ = self.run_main("check", *arguments, *where, str(tree))
         return status, out
 
