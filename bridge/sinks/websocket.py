@@ -73,6 +73,13 @@ class SinkConnection(WebSocketClientProtocol):
         self.registerProducer(self, True)
         self._opened(self)
 
+    def processHandshake(self) -> None:  # noqa: N802
+        """Read the head that the other end answers with, up to a limit."""
+        if b"\r\n\r\n" in self.data[: limits.HEAD_BYTES]:
+            super().processHandshake()
+        elif len(self.data) >= limits.HEAD_BYTES:
+            self._fail_connection()
+
     def processData(self) -> bool:  # noqa: N802
         """Read the head of a frame, or what has come of its payload, up to a limit."""
         if self._steps.take() is None:

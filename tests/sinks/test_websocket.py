@@ -12,7 +12,6 @@ from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerPr
 from autobahn.websocket import protocol
 from autobahn.websocket.xormasker import create_xor_masker
 from twisted.internet.defer import maybeDeferred
-from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -168,27 +167,24 @@ class LifeTests(WebSocketCase):
         self.assertEqual(formats.count("is up"), 2)
         self.assertNotIn("retry", formats)
 
-    async def test_a_handshake_that_hangs(self) -> None:
-        """A server that accepts and stays mute does not keep the sink from ending."""
+    async def test_attack_handshake_without_end(self) -> None:
+        """A server that is mute lets the sink end; an endless head is tried later."""
         await self.server.stop()
-        accepted: list[Any] = []
-
-        class Mute(Protocol):
-            def connectionMade(self) -> None:
-                accepted.append(self)
-
-        factory = Factory.forProtocol(Mute)
-        factory.noisy = False
-        listening = reactor.listenTCP(self.port, factory, interface="127.0.0.1")
-        self.addCleanup(listening.stopListening)
-        sink = self.sink()
-        sink.start()
-        await until(lambda: accepted)
-        self.assertEqual(sink.health(), Health.DOWN)
-        await maybeDeferred(sink.close)
-        sink._opened(SinkConnection(sink._opened, lambda: 0.0))  # too late
-        self.assertEqual(sink._client.continueTrying, 0)
-        accepted[0].transport.abortConnection()
+        with socket.create_server((LOOPBACK, 0)) as server:
+            self.port = server.getsockname()[1]
+            for head in (b"", b"HTTP/1.1 101 A\r\n" + b"b: c\r\n" * 3000):
+                sink = self.sink()
+                sink.start()
+                await until(lambda: sink._connector.state == "connected")  # noqa: B023
+                self.assertEqual(sink.health(), Health.DOWN)
+                with server.accept()[0] as connection:
+                    connection.sendall(head)
+                    await until(lambda: sink._client.retries >= bool(head))  # noqa: B023
+                    postponed = sink._client.delay > SINK_RETRY_SECONDS / 3
+                    self.assertEqual(postponed, bool(head))
+                    await maybeDeferred(sink.close)
+                sink._opened(SinkConnection(sink._opened, lambda: 0.0))  # too late
+                self.assertEqual(sink._client.continueTrying, 0)
 
     async def test_a_server_that_accepts_nobody(self) -> None:
         """A sink that still connects ends at once."""
