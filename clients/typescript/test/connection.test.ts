@@ -10,7 +10,7 @@ import {
   PairingError,
   createBridge,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { ENDPOINT, Fixture, begun, connected, failure, settle } from "./fixture.js";
+import { ENDPOINT, FakeSocket, Fixture, begun, connected, failure, settle } from "./fixture.js";
 
 /** When attempts begin, while nothing answers, in order. */
 async function attempts(fixture: Fixture, milliseconds: number): Promise<number[]> {
@@ -256,13 +256,8 @@ test("attack: another endpoint does not get what waits to be sent", async () => 
 });
 
 test("an endpoint is a scheme, a host and a port", () => {
-  class WebSocket {
-    send(): void {}
-    close(): void {}
-    addEventListener(): void {}
-  }
   const fetch = (): Promise<Response> => new Promise(() => undefined);
-  const options = { client: "test/1.0.0", WebSocket, fetch };
+  const options = { client: "test/1.0.0", WebSocket: FakeSocket, fetch };
   const bridge = createBridge({ ...options, endpoint: `${ENDPOINT}/` });
   assert.equal(bridge.endpoint, ENDPOINT);
   bridge.close();
@@ -284,13 +279,11 @@ test("without a WebSocket class there is no client", () => {
 
 test("a WebSocket that cannot be made is a failure", async () => {
   const fixture = new Fixture();
-  class WebSocket {
-    constructor() {
+  class WebSocket extends FakeSocket {
+    constructor(url: string) {
+      super(url);
       throw new Error("refused by a policy");
     }
-    send(): void {}
-    close(): void {}
-    addEventListener(): void {}
   }
   const bridge = await fixture.bridge({ WebSocket });
   assert.equal(bridge.state, "waiting");
