@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
 from ..classes import define
-from ..protocol.errors import unavailable
+from ..protocol.errors import forget_traceback, unavailable
 
 T = TypeVar("T")
 
@@ -50,11 +50,14 @@ async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
             cancelled = e
             waiting = Deferred()
             stop()
+    result = outcome[0]
     if cancelled is not None:
+        if isinstance(result, Failure):
+            forget_traceback(result.value)
         raise cancelled
-    if isinstance(outcome[0], Failure):
-        outcome[0].raiseException()
-    return outcome[0]
+    if isinstance(result, Failure):
+        result.raiseException()
+    return result
 
 
 async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
@@ -130,4 +133,10 @@ class Pool:
             # Twisted would wait at the end for what did not start.
             self._pool.threads[:] = [one for one in self._pool.threads if one.ident]
             return fail(unavailable(NO_THREAD))
-        return calling
+        return calling.addErrback(_out_of_its_thread)
+
+
+def _out_of_its_thread(failure: Failure) -> Failure:
+    # Twisted keeps it in a frame of its own traceback: a cycle, with all that is there.
+    failure.tb = None
+    return Failure(failure.value)

@@ -213,18 +213,19 @@ class BridgeError(Exception):
         return f"{self.code}: {self.message}"
 
 
-def forget_traceback(error: BaseException) -> None:
+def forget_traceback(error: BaseException | None) -> None:
     """
     Forget what an error, and those it came of, led through; for where it ends.
 
     What awaits a Deferred keeps the failure in a frame of the traceback: a cycle, in
     which a tree, or a text of 8 MiB, would wait for a garbage collection.
     """
+    if error is None:
+        return
     others = error.__cause__, error.__context__, *getattr(error, "exceptions", ())
     error.__traceback__ = error.__cause__ = error.__context__ = None
     for other in others:
-        if other is not None:
-            forget_traceback(other)
+        forget_traceback(other)
 
 
 def bad_request(rule: str) -> BridgeError:

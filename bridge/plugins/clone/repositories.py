@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, Protocol, Self, TypeVar
 
 from attrs import evolve
-from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
@@ -24,7 +23,7 @@ from ...concurrency.threads import Check, InThread, stoppable
 from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient
 from ...protocol import limits
-from ...protocol.errors import BridgeError
+from ...protocol.errors import BridgeError, forget_traceback
 from .bounds import clone_failed
 from .gitprotocol import Fetched, fetch, tip
 from .history import Behind, compare, read_commits
@@ -149,10 +148,11 @@ class Repositories:
         # Far behind, or the branch was rewritten.  Most servers also give a commit
         # that no branch leads to, and then it is known where the two parted.
         again = Deferred.fromCoroutine(self._compared(server, current, also=current))
-        again.addTimeout(max(0.0, end - self.clock.seconds()), self.clock)
+        again.addTimeout(max(0.0, end - self.clock.seconds()), self.clock, _too_late)
         try:
             return await again
-        except (BridgeError, defer.TimeoutError):
+        except BridgeError as e:
+            forget_traceback(e)
             return found
 
     async def _compared(
@@ -221,11 +221,13 @@ class Repositories:
             finally:
                 await server.close()
 
-        def too_late(result: object, seconds: float) -> object:
-            if isinstance(result, Failure):
-                raise clone_failed(f"not finished within {seconds:g} seconds")
-            return result
-
         limited = Deferred.fromCoroutine(working())
-        limited.addTimeout(limits.seconds, self.clock, too_late)
+        limited.addTimeout(limits.seconds, self.clock, _too_late)
         return await limited
+
+
+def _too_late(result: object, seconds: float) -> object:
+    if isinstance(result, Failure):
+        forget_traceback(result.value)
+        raise clone_failed(f"not finished within {seconds:g} seconds")
+    return result

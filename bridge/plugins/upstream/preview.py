@@ -23,7 +23,7 @@ from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
 from ...http.target import read_url
 from ...protocol.bucket import TokenBucket
-from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...protocol.errors import BridgeError, Code, Prefix, forget_traceback, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...protocol.steps import Step
 from ...store.store import Store
@@ -242,7 +242,8 @@ class Previewer:
             )
         try:
             behind = await job.until(lambda: remotes.behind(record.url, record.commit))
-        except BridgeError:
+        except BridgeError as e:
+            forget_traceback(e)
             behind = None
         commits = behind.changelog if behind else []
         return Changelog(notes, _up_to(candidate.commit, commits))

@@ -23,7 +23,12 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...protocol import limits
-from ...protocol.errors import BridgeError, internal_error, shutting_down
+from ...protocol.errors import (
+    BridgeError,
+    forget_traceback,
+    internal_error,
+    shutting_down,
+)
 from ..clone.history import Behind, LogEntry
 from ..clone.repositories import Remotes
 from ..installed.records import Entries, read_records
@@ -209,7 +214,8 @@ class Updates:
         try:
             async with self._places:
                 behind = await self._remotes.behind(source.url, source.commit)
-        except CancelledError:
+        except CancelledError as e:
+            forget_traceback(e)
             return
         except BridgeError as e:
             why_unknown = e.message
@@ -218,6 +224,7 @@ class Updates:
                 id=plugin_id,
                 reason=e.message,
             )
+            forget_traceback(e)
         except Exception:  # noqa: BLE001
             why_unknown = internal_error().message
             self._log.failure("looking for updates of {id} broke", id=plugin_id)

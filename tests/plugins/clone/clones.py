@@ -1,5 +1,6 @@
 """What every test of a clone shares: a place to clone to, and nothing left in it."""
 
+import gc
 import os
 import socket
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ from twisted.trial.unittest import TestCase
 from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import SystemNames, make_client
+from bridge.plugins.clone.gitprotocol import Fetched
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, forget_traceback
 
 from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
@@ -67,16 +69,23 @@ class CloneTestCase(TestCase):
         self.pool = Pool(reactor, "clone-test", 4)
         self.pool.start()
         self.names: dict[str, list[str]] = {}
-        self.addCleanup(self.assert_nothing_open, open_sockets())
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.addCleanup(self.assert_nothing_left, open_sockets(), self.fetched())
         self.addCleanup(self.pool.stop)
 
-    async def assert_nothing_open(self, sockets: int) -> None:
+    def fetched(self) -> int:
+        """How many packs are in memory."""
+        return sum(type(one) is Fetched for one in gc.get_objects())
+
+    async def assert_nothing_left(self, sockets: int, packs: int) -> None:
         """
-        No socket of a clone is left.
+        No socket of a clone is left, and no pack that waits for a garbage collection.
 
         A thread that looks a name up has one meanwhile, also for an earlier test.
         """
         await until(lambda: open_sockets() <= sockets, "a socket is left open", 20)
+        await until(lambda: self.fetched() <= packs, "a pack is kept", 10)
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """Look a name up in ``names``, or in the system."""
@@ -105,6 +114,7 @@ class CloneTestCase(TestCase):
         """The message a clone, or a look, is refused with, having left nothing."""
         error = await self.assertFailure(cloning, BridgeError)
         self.assertFalse(os.path.lexists(self.into))
+        forget_traceback(error)
         message = str(error.message)
         self.assertLessEqual(len(message), 300)
         self.assertNotIn("127.0.0.1", message)

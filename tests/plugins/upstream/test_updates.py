@@ -111,7 +111,7 @@ class FreshnessTests(UpdatesTestCase):
         """No remote is asked twice, or reported as unreachable, within 60 s."""
         self.install("dead", "new", "same")
         self.upstream.answers[url_of("same")] = None
-        self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
+        error = self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
         unknown = [Unknown("dead", "clone_failed: nobody is there")]
         with capturedLogs() as logged:
             for pause, asked in ((0, ["dead", "new", "same"]), (FRESH - 0.1, [])):
@@ -123,6 +123,7 @@ class FreshnessTests(UpdatesTestCase):
             [formatEvent(event) for event in logged],
             ["not known whether dead is behind: clone_failed: nobody is there"],
         )
+        self.assertIsNone(error.__traceback__)
         self.clock.advance(0.1)
         self.behind()
         self.assertEqual(sorted(self.asked()), ["dead", "new", "same"])
