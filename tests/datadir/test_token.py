@@ -123,14 +123,6 @@ class RefusedTests(TokenCase):
             self.assertEqual(self.path.read_bytes(), content)
             self.assertEqual(make_token(self.path), read_or_make_token(self.path))
 
-    def test_no_directory(self) -> None:
-        """Without its directory the token can't be made, which is reported."""
-        path = self.directory / "no" / "token"
-        error = self.assertRaises(TokenError, read_or_make_token, path)
-        self.assertEqual(
-            str(error), f"{path} cannot be written: No such file or directory"
-        )
-
     def test_windows(self) -> None:
         """Where files have no mode, their directory is what protects them."""
         read_or_make_token(self.path)
@@ -159,7 +151,10 @@ class RotateTests(TokenCase):
         self.assertEqual(self.files(), ["token"])
 
     def test_failure_leaves_nothing(self) -> None:
-        """What can't be replaced stays as it is, with no temporary file left."""
+        """What can't be written is reported, and stays; no temporary file is left."""
         self.path.mkdir()
-        self.assertRaises(TokenError, make_token, self.path)
+        nowhere = self.directory / "no" / "token"
+        for path, why in (self.path, "Is a directory"), (nowhere, "No such file or"):
+            error = self.assertRaises(TokenError, make_token, path)
+            self.assertIn(f"{path} cannot be written: {why}", str(error))
         self.assertEqual(self.files(), ["token"])

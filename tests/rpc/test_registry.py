@@ -59,17 +59,6 @@ class Sample:
         return NoResult()
 
 
-class RegistryTests(SynchronousTestCase):
-    def test_only_offered_methods(self) -> None:
-        """What is not offered can't be called: no attribute is looked up."""
-        registry = Registry()
-        registry.register("sample", Sample())
-        registry.find("sample", "brew")
-        for name in ("secret", "__init__", "__class__", "describe"):
-            error = self.assertRaises(BridgeError, registry.find, "sample", name)
-            self.assertIs(error.code, Code.UNKNOWN_METHOD)
-
-
 class SummaryTests(SynchronousTestCase):
     def test_without_docstrings(self) -> None:
         """Python may have left them out of everything."""
@@ -101,10 +90,11 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(self.sample.guests, [guest, HTTP_CALLER])
 
     def test_unknown(self) -> None:
-        """A service or method that is not there is refused, and not named."""
-        error = self.refused(SECRET, service="sample")
-        self.assertIs(error.code, Code.UNKNOWN_METHOD)
-        self.assertNotIn(SECRET, error.message)
+        """What is not offered is refused, and not named; no attribute is looked up."""
+        for name in (SECRET, "secret", "__init__", "__class__", "describe"):
+            error = self.refused(name)
+            self.assertIs(error.code, Code.UNKNOWN_METHOD, name)
+            self.assertNotIn(SECRET, error.message)
         error = self.refused("brew", service=SECRET)
         self.assertIs(error.code, Code.UNKNOWN_SERVICE)
         self.assertNotIn(SECRET, error.message)
