@@ -183,7 +183,7 @@ class Repositories:
         try:
             into.mkdir(mode=0o700)
             try:
-                snapshot.tree.write(into)
+                snapshot.tree.write(into, check)
                 write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
                 check()
             except BaseException:

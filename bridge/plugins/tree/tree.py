@@ -87,13 +87,15 @@ class Tree:
                 found.update(content)
         return found.hexdigest()
 
-    def write(self, root: Path) -> None:
+    def write(self, root: Path, check: Callable[[], None] = lambda: None) -> None:
         """
         Write the files below a directory, which has none of them.
 
+        :param check: Called before each; may raise to end this.
         :raise OSError: One can't be written, or there is something already.
         """
         for path, content in self.files.items():
+            check()
             place = root / path
             make_directories(place.parent)
             write_file(place, content)

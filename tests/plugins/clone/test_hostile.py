@@ -12,6 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
 from bridge.plugins.clone import repositories
+from bridge.plugins.tree import tree as tree_module
 from bridge.protocol import limits
 from bridge.protocol.errors import forget_traceback
 
@@ -165,3 +166,17 @@ class SlowServerTests(CloneTestCase):
         ended = len(checks)
         await deferLater(reactor, 0.15)
         self.assertEqual(len(checks), ended)
+
+    async def test_cancelled_while_writing(self) -> None:
+        """It ends at the next file, however many there are."""
+        begun = threading.Event()
+
+        def write(place: object, content: object) -> None:
+            begun.set()
+            time.sleep(0.05)
+
+        self.patch(tree_module, "write_file", write)
+        files = tree(*((FILE, b"%d" % n, blob(b"")) for n in range(30)))
+        cloning = self.cloning(self.publish(blob(b""), files, commit(files)))
+        await until(begun.is_set)
+        await self.assert_ends(cloning)
