@@ -157,8 +157,10 @@ def _is_entered(code: Code, bracket: int) -> bool:
         return False
     if code.text(bracket - 1) == "*" and code.is_word(bracket - 2, _FUNCTION):
         return False
-    # What the bundler makes of a tagged template begins with its strings.
-    is_template = code.text(bracket - 1).startswith("__template")
+    # What the bundler makes of a tagged template begins with its strings; the tag may
+    # get them from a cache: tag(_a || (_a = __template(["x"]))).
+    before = code.text(bracket - 1), code.text(bracket + 6)
+    is_template = any(text.startswith("__template") for text in before)
     return is_template or not code.continues(bracket)
 
 
