@@ -10,6 +10,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.http import client
 from bridge.http.client import SystemNames
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 
 from ..outbound.servers import HERE, OutboundCase, responding
@@ -95,7 +96,9 @@ class SystemNamesTests(TestCase):
         self.assertEqual(await self.names().look_up("a" * 64 + ".net"), [])
 
     async def test_attack_look_ups_that_hang(self) -> None:
-        """They are bounded, and others wait for their end as long as they want."""
+        """They are bounded; others wait, but for those of one page at its rate."""
+        of_a_page = limits.RATE_BURST + 10 * limits.RATE_PER_SECOND
+        self.assertGreater(limits.OUTBOUND_LOOK_UPS, of_a_page)
         go_on = threading.Event()
         self.patch(client, "OUTBOUND_LOOK_UPS", 1)
         asked: list[str] = []
