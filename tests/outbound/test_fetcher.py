@@ -140,12 +140,9 @@ class EndTests(OutboundCase):
     async def assert_ends(self, held: Deferred[object], fetching) -> None:
         """Close a fetcher, and check how a fetch ends."""
         await fetching.close()
-        error = await self.assertFailure(held, BridgeError)
-        self.assertEqual((error.code, error.message), STOPPING)
-        error = await self.assertFailure(
-            self.calling({"url": "http://1.1.1.1/"}, fetching), BridgeError
-        )
-        self.assertEqual((error.code, error.message), STOPPING)
+        for asked in (held, self.calling({"url": "http://1.1.1.1/"}, fetching)):
+            error = await self.assertFailure(asked, BridgeError)
+            self.assertEqual((error.code, error.message), STOPPING)
 
     async def test_at_every_step(self):
         """A fetch is ended while it looks up, connects, waits for a head, and reads."""
