@@ -102,16 +102,11 @@ def library() -> Path:
     return packed(LIBRARY.spec)
 
 
-def unpack_library(to: Path) -> None:
-    """Put the library's files where the sources of a host are, below ``to``."""
-    write_files(to, library_files(library().read_bytes()))
-
-
 def modules() -> Path:
     """A ``node_modules`` that has the library and its types."""
     top = CACHE / "library"
     with locked(top):
-        unpack_library(top)
+        write_files(top, library_files(library().read_bytes()))
     return top / "node_modules"
 
 

@@ -1,7 +1,6 @@
 """The attacks, read from the sources of the attacking plugin."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +34,9 @@ class Attack:
 
 def attacks() -> list[Attack]:
     """List them, sorted by id."""
-    return sorted(_attacks(), key=lambda attack: attack.id)
-
-
-def _attacks() -> Iterator[Attack]:
-    for path in ATTACKER.glob("*.js"):
-        for found in _ATTACK.finditer(path.read_text("utf-8")):
-            yield Attack(path.stem, found["name"], found["about"])
+    listed = [
+        Attack(path.stem, found["name"], found["about"])
+        for path in ATTACKER.glob("*.js")
+        for found in _ATTACK.finditer(path.read_text("utf-8"))
+    ]
+    return sorted(listed, key=lambda attack: attack.id)

@@ -35,7 +35,7 @@ class Build:
         (directory / "outside.ts").write_text(outside)
         (self._plugins / "some.test.ts").write_text(test)
         self._flags = _flags(self._out)
-        self._free: set[str] = set()
+        self._neutral: list[str] = []
 
     def bundles(
         self, programs: Sequence[Program], skipped: Sequence[bool]
@@ -47,8 +47,9 @@ class Build:
         """
         # A name that is replaced has no effect when it is read, in the scan as here.
         texts = [_MODULE, *(program.built for program in programs)]
-        self._free = {name for text in texts for name in marked_names(text)}
-        self._free -= {*DEFINED, "process"}
+        free = {name for text in texts for name in marked_names(text)}
+        free -= {*DEFINED, "process"}
+        self._neutral = [f"--define:{name}={name}" for name in sorted(free)]
         names = {
             at: f"plugins/{at}{program.suffix}"
             for at, program in enumerate(programs)
@@ -62,7 +63,8 @@ class Build:
         while refused := self._run(list(names.values())):
             names = {at: name for at, name in names.items() if at not in refused}
         bundles = [
-            self._bundle(at) if at in names else None for at in range(len(programs))
+            (self._out / f"{at}.js").read_text("utf-8").lower() if at in names else None
+            for at in range(len(programs))
         ]
         for file in files:
             (self._root / file).unlink()
@@ -74,7 +76,7 @@ class Build:
         if not files:
             return set()
         done = run(
-            *(str(_binary()), *files, *self._flags, *self._neutral()),
+            *(str(_binary()), *files, *self._flags, *self._neutral),
             cwd=self._root,
             # Memory is cheaper here than the time to collect it.
             env={"GOGC": "800"},
@@ -90,12 +92,6 @@ class Build:
             return {int(PurePosixPath(files[0]).stem)}
         middle = len(files) // 2
         return self._run(files[:middle]) | self._run(files[middle:])
-
-    def _neutral(self) -> list[str]:
-        return [f"--define:{name}={name}" for name in sorted(self._free)]
-
-    def _bundle(self, at: int) -> str:
-        return (self._out / f"{at}.js").read_text("utf-8").lower()
 
 
 def _flags(out: Path) -> list[str]:
