@@ -5,12 +5,14 @@ Both look again and again, and fail when it takes too long: ``wait_until`` in te
 may block, ``until`` in those that return Deferreds.
 """
 
+import gc
 import time
 from collections.abc import Callable
 from typing import Final
 
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
+from twisted.trial.unittest import TestCase
 
 PATIENCE_SECONDS: Final = 60.0
 """Long enough for a machine that is busy: a wait that succeeds ends much sooner."""
@@ -46,3 +48,16 @@ async def until(
     while not met():
         assert time.monotonic() < end, what
         await deferLater(reactor, 0.01)
+
+
+def in_memory(kind: type) -> int:
+    """Count the objects of a class, garbage and all."""
+    return sum(type(one) is kind for one in gc.get_objects())
+
+
+def expect_freed(test: TestCase, kind: type) -> None:
+    """Have a test leave no object of a class that waits for a garbage collection."""
+    gc.disable()
+    test.addCleanup(gc.enable)
+    before, what = in_memory(kind), f"a {kind.__name__} is kept"
+    test.addCleanup(until, lambda: in_memory(kind) <= before, what, 10)

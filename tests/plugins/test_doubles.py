@@ -10,7 +10,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.clone.history import LogEntry
 from bridge.plugins.tree.tree import Tree
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import BridgeError, Code, forget_traceback
 
 from ..directories import fresh_directory
 from .bundle.workshop import Workshop
@@ -42,6 +42,7 @@ class RemotesContract:
     async def assert_fails(self, asked: Deferred[Any]) -> str:
         """Check that it fails as it should, and return the message."""
         error = await self.assertFailure(asked, BridgeError)
+        forget_traceback(error)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("clone_failed: "), error.message)
         return str(error.message)

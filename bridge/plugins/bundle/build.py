@@ -28,6 +28,8 @@ from ...datadir.paths import (
     missing_files,
     write_atomically,
 )
+from ...protocol import limits
+from ...protocol.errors import forget_traceback
 from ...protocol.text import shown
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
@@ -36,7 +38,7 @@ from ..esbuild.pins import BUNDLER_FILES
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError
-from .plugintable import Table, module_table, plugin_of, text_table
+from .plugintable import Table, Text, module_table, plugin_of, text_of, text_table
 from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Bundle, Sources
 
@@ -132,9 +134,11 @@ class Builder:
             why = []
         except BundlerError as e:
             why = [str(e)]
+            forget_traceback(e)
         except OSError as e:
             where = f" ({shown(str(e.filename))})" if e.filename else ""
             why = [f"the bundle could not be made: {e.strerror or 'I/O error'}{where}"]
+            forget_traceback(e)
         finally:
             run.staging.release()
         duration = round((self.reactor.seconds() - started) * 1000)
@@ -245,6 +249,9 @@ class _BuildRun:
         place = self.builder.paths.data.root / TABLE_FILE
         await self.in_thread(replace_file, place, content)
         bundle = await bundling.bundle(host_target(profile), table.imports)
+        for directory, size in bundle.map.shares.items():
+            if plugin_of(directory) in self.needed:
+                _check_size(size)
         await self.in_thread(self.publish, bundle)
         if bundle.warnings:
             self.builder.warn(bundle.warnings)
@@ -259,22 +266,40 @@ class _BuildRun:
         """
         self.sources.files[API_TEXT] = _API
         profile = self.builder.paths.profile
-        bundles: dict[str, Bundle] = {}
+        texts: dict[str, Text] = {}
 
         async def alone(directory: str) -> None:
             target = plugin_target(profile, directory)
             try:
-                bundles[directory] = await bundling.bundle(target)
+                made = await bundling.bundle(target)
+                text = await self.in_thread(text_of, made)
+                _check_size(text.size)
             except BuildError as e:
-                plugin_id = plugin_of(directory)
-                if plugin_id in self.needed:
-                    raise
-                self.left_out.append(f"{plugin_id} is left out: {e}")
+                forget_traceback(e)
+                self.leave_out(directory, str(e))
+            else:
+                texts[directory] = text
 
         await together(map(alone, self.directories))
-        self.directories[:] = bundles
+        while sum(one.size for one in texts.values()) > limits.BUILD_PLUGINS_BYTES:
+            largest = max(sorted(texts), key=lambda one: texts[one].size)
+            most = f"{limits.BUILD_PLUGINS_BYTES} bytes of the bundle or its map"
+            self.leave_out(largest, f"all take more than {most}, and it the most")
+            del texts[largest]
+        self.directories[:] = texts
         realm = await bundling.bundle(realm_target(profile))
-        return text_table(bundles, realm.script)
+        return text_table(texts, realm.script)
+
+    def leave_out(self, directory: str, why: str) -> None:
+        """
+        Leave a plugin out of the bundle.
+
+        :raise BuildError: It is needed.
+        """
+        plugin_id = plugin_of(directory)
+        if plugin_id in self.needed:
+            raise BuildError(why)
+        self.left_out.append(f"{plugin_id} is left out: {why}")
 
     def publish(self, bundle: Bundle) -> None:
         """
@@ -308,3 +333,10 @@ class _BuildRun:
         return settled(
             self.builder.defer_to_thread(work, *arguments), stop=lambda: None
         )
+
+
+def _check_size(size: int) -> None:
+    most = limits.BUILD_PLUGIN_BYTES
+    if size > most:
+        taken = f"the plugin takes {size} bytes of the bundle or its map"
+        raise BuildError(f"{taken}; at most {most} are for one plugin")

@@ -19,6 +19,19 @@ _RESERVED: Final = "() => top;"
 
 
 @frozen
+class Text:
+    """
+    A plugin as a text of the table.
+
+    :ivar fields: TypeScript: its script and what a map needs.
+    :ivar size: How many bytes of a bundle or its map it takes.
+    """
+
+    fields: str
+    size: int
+
+
+@frozen
 class Table:
     """
     A table, and the files that it imports, relative to the data directory.
@@ -56,24 +69,33 @@ def module_table(directories: Iterable[str]) -> Table:
     return Table("\n".join(lines) + "\n", frozenset(imports))
 
 
-def text_table(bundles: Mapping[str, Bundle], runtime: bytes) -> Table:
+def text_of(one: Bundle) -> Text:
+    """
+    Write a plugin for the table.
+
+    :param one: Of the plugin alone: a script that assigns what it exports to
+        ``plugin``.
+    """
+    source_map = {"sources": one.map.sources, "mappings": one.map.mappings}
+    text, about = _literal(one.script.decode()), _literal(source_map)
+    fields = f"text: {text}, map: {about}"
+    # The table is a source of the bundle's map.
+    return Text(fields, max([len(dumps(fields)), *one.map.shares.values()]))
+
+
+def text_table(texts: Mapping[str, Text], runtime: bytes) -> Table:
     """
     Write the table of plugins that are texts in the bundle, by id.
 
-    :param bundles: Of each plugin alone, by its directory, see ``module_table``: a
-        script that assigns what the plugin exports to ``plugin``.
+    :param texts: By the plugin's directory, see ``module_table``.
     :param runtime: The script that has to run before a plugin's.
     :raise ValueError: See ``module_table``.
     """
     lines, entries, imports = [_HEADER], [], []
-    for n, directory in enumerate(_ordered(bundles)):
-        manifest, one = f"plugins/{directory}/{MANIFEST_FILE}", bundles[directory]
+    for n, directory in enumerate(_ordered(texts)):
+        manifest = f"plugins/{directory}/{MANIFEST_FILE}"
         lines.append(f"import m{n} from '../{manifest}';")
-        source_map = {"sources": one.map.sources, "mappings": one.map.mappings}
-        entries.append(
-            f"{{ manifest: m{n}, text: {_literal(one.script.decode())}, "
-            f"map: {_literal(source_map)} }}"
-        )
+        entries.append(f"{{ manifest: m{n}, {texts[directory].fields} }}")
         imports.append(manifest)
     rows = "".join(f"  {entry},\n" for entry in entries)
     lines.append(f"export const COMPILED_PLUGINS = [\n{rows}] as const;")

@@ -13,7 +13,8 @@ import contextlib
 import os
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -171,11 +172,13 @@ class SourceMap:
     A source map that was checked.
 
     :ivar text: It, as a file.
+    :ivar shares: How many bytes of it are sources of each plugin, by its directory.
     """
 
     text: bytes
     sources: list[str]
     mappings: str
+    shares: Mapping[str, int]
 
 
 @frozen
@@ -210,18 +213,26 @@ def check_map(
     """
     fields = read_json(text)
     contents = fields["sourcesContent"]
-    changed = False
+    changed, shares = False, Counter[str]()
     for at, source in enumerate(fields["sources"]):
         name = posixpath.normpath(posixpath.join(directory, unquote(source)))
         if name in inputs:
             if read(name) != (contents[at] or "").encode():
                 raise _differing(name, read(name))
+            shares.update(_share(name, contents[at]))
         elif name.startswith(PACKAGES):
             contents[at], changed = None, True
         else:
             raise _foreign(inputs, read)
     text = orjson.dumps(fields) if changed else text
-    return SourceMap(text, fields["sources"], fields["mappings"])
+    return SourceMap(text, fields["sources"], fields["mappings"], shares)
+
+
+def _share(path: str, content: str | None) -> dict[str, int]:
+    if not path.startswith(PLUGINS):
+        return {}
+    directory = path.removeprefix(PLUGINS).partition("/")[0]
+    return {directory: len(orjson.dumps(content))}
 
 
 def _differing(name: str, content: bytes) -> BuildError:

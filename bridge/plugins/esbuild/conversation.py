@@ -22,6 +22,7 @@ from twisted.python.failure import Failure
 
 from ...classes import define, frozen
 from ...concurrency.threads import settled
+from ...protocol.errors import forget_traceback
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable
 from ...system.processes import limit_process
@@ -203,6 +204,8 @@ class Conversation(ProcessProtocol):
         self.ended.callback(None)
         for one in waiting.values():
             one.errback(self._failure)
+        # Nobody may wait for them any more.
+        forget_traceback(self._failure)
 
     def _cause(self, ending: Any) -> BundlerError:
         """Return why it ended without being asked to."""
@@ -266,4 +269,6 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     try:
         await gatherResults(doing, consumeErrors=True)
     except FirstError as e:
-        e.subFailure.raiseException()
+        # It is among the results, to which a frame of its traceback leads: a cycle.
+        e.subFailure.tb = None
+        Failure(e.subFailure.value).raiseException()

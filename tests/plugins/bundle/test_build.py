@@ -484,7 +484,7 @@ class PlantedTests(BuildCase):
 
     async def test_backslash(self):
         """Where the bundler would read other names, the reason is said."""
-        self.shop = Workshop(fresh_directory(self) / "a\\b").fill()
+        self.shop = evolve(self.shop, root=fresh_directory(self) / "a\\b").fill()
         self.shop.plugin("aa")
         self.assertIn("reads each backslash in", await self.refusal())
 
@@ -520,6 +520,10 @@ class BundlerEndTests(BuildCase):
         ):
             with mock.patch.object(module, limit, 1):
                 self.assertEqual(await self.refusal(), error)
+        self.patch(limits, "BUILD_PLUGIN_BYTES", 1)
+        self.assertTrue((await self.shop.build("aa")).ok)
+        self.shop.needed = frozenset({"aa"})
+        self.assertIn("; at most 1 are for one plugin", await self.refusal())
 
     async def test_limits(self):
         """A bundler has them soon after it is started, and can't raise them."""

@@ -2,13 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.plugintable import module_table, text_table
-from bridge.plugins.bundle.sources import Bundle, SourceMap
-
-
-def bundle(script: str, sources: list[str], mappings: str) -> Bundle:
-    """A plugin's own bundle."""
-    return Bundle(script.encode(), SourceMap(b"", sources, mappings))
+from bridge.plugins.bundle.plugintable import Text, module_table, text_table
 
 
 class TableTests(SynchronousTestCase):
@@ -16,7 +10,7 @@ class TableTests(SynchronousTestCase):
         """Nothing but an id becomes code, even if somebody forgot to check."""
         evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")
         for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
-            texts = {name: bundle("", [], "")}
+            texts = {name: Text("", 0)}
             for write in (module_table, lambda names: text_table(names, b"")):
                 error = self.assertRaises(ValueError, write, texts)
                 self.assertEqual(str(error), "not a plugin id", name)

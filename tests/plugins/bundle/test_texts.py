@@ -4,6 +4,8 @@ import json
 
 from attrs import evolve
 
+from bridge.protocol import limits
+
 from ...npm import run_node
 from .workshop import BuildCase
 
@@ -104,11 +106,24 @@ class LeftOutTests(TextsCase):
         await self.shop.build("aa", "bb")
         published = self.shop.published()
         self.plugin("bb", "import './missing'")
-        trees = self.shop.trees("aa", "bb")
-        report = await self.shop.builder().build(lambda: (trees, {}), frozenset({"bb"}))
+        self.shop.needed = frozenset({"bb"})
+        report = await self.shop.build("aa", "bb")
         self.assertFalse(report.ok)
         self.assertIn("plugins/bb/main.ts:1", report.errors[0])
         self.assertEqual(self.shop.published(), published)
+
+    async def test_attack_that_fills_the_bundle(self):
+        """It is refused itself, and never makes another plugin fail."""
+        main = "import d from './d.txt'; export default d;"
+        self.shop.write("plugins/bb/d.txt", "\x01" * 4 * limits.MIB)
+        most = "; at most 25165824 are for one plugin"
+        self.assertEqual((await self.left_out(main))[-len(most) :], most)
+        self.shop.write("plugins/bb/d.txt", "\x01" * 9000)
+        self.patch(limits, "BUILD_PLUGINS_BYTES", 60_000)
+        error = (
+            "all take more than 60000 bytes of the bundle or its map, and it the most"
+        )
+        self.assertEqual(await self.left_out(main), error)
 
     async def test_attack_other_files(self):
         """A plugin is made of its own files, and the API is no file of it."""

@@ -1,24 +1,26 @@
 """A data directory that builds: the real bundler, a small host, and plugins."""
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from attrs import Factory, define, evolve
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
+from bridge.concurrency.threads import InThread, Pool
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
+from bridge.plugins.bundle.sources import Sources
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.settings.host import HostProfile, load_profile
 from bridge.settings.options import Paths
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild
+from ...reactors import reactor
+from ...waiting import expect_freed
 
 API = """\
 export interface Plugin { activate(): void }
@@ -41,6 +43,7 @@ class Workshop:
     One data directory and one theme directory.
 
     :ivar profile: The reference host's, with modules instead of texts by default.
+    :ivar needed: The plugins without which nothing is published.
     """
 
     root: Path
@@ -48,6 +51,8 @@ class Workshop:
         lambda: evolve(load_profile("reference"), plugins="modules")
     )
     warnings: list[str] = Factory(list)
+    needed: frozenset[str] = frozenset()
+    in_thread: InThread = deferToThread
 
     @property
     def data(self) -> DataDir:
@@ -92,13 +97,11 @@ class Workshop:
         for name, content in files.items():
             self.write(f"plugins/{plugin_id}/{name.replace('__', '.')}", content)
 
-    def builder(
-        self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
-    ) -> Builder:
+    def builder(self, on=reactor, defer_to_thread: InThread | None = None) -> Builder:
         return Builder(
             Paths(self.profile, self.data, self.theme_dir, ("--host", "x")),
             on,
-            defer_to_thread,
+            defer_to_thread or self.in_thread,
             version="1.2.3",
             warn=self.warnings.append,
         )
@@ -106,7 +109,8 @@ class Workshop:
     def build(self, *ids: str, **how: Any) -> Deferred[Report]:
         """Build a bundle of these plugins; see ``builder``."""
         builder = self.builder(**how)
-        return Deferred.fromCoroutine(builder.build(lambda: (self.trees(*ids), {})))
+        building = builder.build(lambda: (self.trees(*ids), {}), self.needed)
+        return Deferred.fromCoroutine(building)
 
     def trees(self, *ids: str) -> dict[str, Tree]:
         return {name: read_tree(self.data.plugins / name) for name in ids}
@@ -119,7 +123,11 @@ class BuildCase(TestCase):
     """A data directory with one plugin, ``aa``."""
 
     def setUp(self):
-        self.shop = Workshop(fresh_directory(self)).fill()
+        expect_freed(self, Sources)
+        pool = Pool(reactor, "build-test", 4)
+        pool.start()
+        self.addCleanup(pool.stop)
+        self.shop = Workshop(fresh_directory(self), in_thread=pool.call).fill()
         self.shop.plugin("aa")
 
     async def built(self, *ids: str) -> Report:

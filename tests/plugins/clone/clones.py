@@ -1,6 +1,5 @@
 """What every test of a clone shares: a place to clone to, and nothing left in it."""
 
-import gc
 import os
 import socket
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
 from ...programs import run
 from ...reactors import reactor
-from ...waiting import until
+from ...waiting import expect_freed, until
 from .packs import Object, make_repository
 
 
@@ -69,23 +68,17 @@ class CloneTestCase(TestCase):
         self.pool = Pool(reactor, "clone-test", 4)
         self.pool.start()
         self.names: dict[str, list[str]] = {}
-        gc.disable()
-        self.addCleanup(gc.enable)
-        self.addCleanup(self.assert_nothing_left, open_sockets(), self.fetched())
+        expect_freed(self, Fetched)
+        self.addCleanup(self.assert_nothing_open, open_sockets())
         self.addCleanup(self.pool.stop)
 
-    def fetched(self) -> int:
-        """How many packs are in memory."""
-        return sum(type(one) is Fetched for one in gc.get_objects())
-
-    async def assert_nothing_left(self, sockets: int, packs: int) -> None:
+    async def assert_nothing_open(self, sockets: int) -> None:
         """
-        No socket of a clone is left, and no pack that waits for a garbage collection.
+        No socket of a clone is left.
 
         A thread that looks a name up has one meanwhile, also for an earlier test.
         """
         await until(lambda: open_sockets() <= sockets, "a socket is left open", 20)
-        await until(lambda: self.fetched() <= packs, "a pack is kept", 10)
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """Look a name up in ``names``, or in the system."""

@@ -12,6 +12,7 @@ from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import Code
 from bridge.store.tables import Put, Remove
 
+from ...waiting import in_memory
 from .bench import (
     COMMIT,
     GOOD,
@@ -48,9 +49,6 @@ class RefusalTestCase(OperationTestCase):
         gc.disable()
         self.addCleanup(gc.enable)
 
-    def trees(self) -> int:
-        return sum(type(one) is Tree for one in gc.get_objects())
-
     def refuse(self, what: str, message: str, events: list[str], *answers) -> None:
         """
         Expect a refusal that leaves all as it is, and nothing to the collector.
@@ -60,9 +58,9 @@ class RefusalTestCase(OperationTestCase):
         :param events: All that happens before the answer.
         """
         self.start()
-        before = self.trees()
+        before = in_memory(Tree)
         found = self.refused(self.operation, what, answers=answers)
-        self.assertEqual(self.trees(), before)
+        self.assertEqual(in_memory(Tree), before)
         self.assertEqual(found[: len(message)], message)
         self.assertEqual(self.events, [*events, "answer"], message)
 
