@@ -133,12 +133,6 @@ class ConversationTests(TestCase):
         with self.assertRaises(CancelledError):
             await asking
 
-    async def test_attack_without_end(self) -> None:
-        """A process that takes its time is killed at the deadline."""
-        asking = self.ask(b"a", path=self.script("exec sleep 600"), seconds=0.2)
-        why = await self.why(asking, LimitError)
-        self.assertEqual(why, "esbuild did not finish within 0.2s")
-
     async def test_attack_child_that_holds_the_pipes(self) -> None:
         """What a dead process has started can't make anybody wait for it."""
         noted = fresh_directory(self) / "child"
@@ -148,7 +142,7 @@ class ConversationTests(TestCase):
         os.kill(int(noted.read_text()), signal.SIGKILL)
 
     async def test_attack_limits(self) -> None:
-        """So is one that takes too much memory or time, or writes too much."""
+        """One that takes too much memory or time, or writes too much, is killed."""
         many = b"x = { a: [1, 2, 3, b, c] }\n" * 70_000
         cases: tuple[tuple[bytes, dict[str, Any], str], ...] = (
             (b"(" * 1_000_000, {}, "more than 512 MiB of memory"),
