@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from attrs import evolve, field
@@ -129,7 +131,17 @@ class RefusedFrame:
 
 Frame = Hello | Request | Logs
 
-_LENIENT = json.JSONDecoder(strict=False)
+# Longer numbers take Python longer than all else in a frame.
+_NUMBER_CHARACTERS = 32
+
+
+def _number(kind: Callable[[str], float]) -> Callable[[str], float]:
+    return lambda text: math.inf if len(text) > _NUMBER_CHARACTERS else kind(text)
+
+
+_LENIENT = json.JSONDecoder(
+    strict=False, parse_int=_number(int), parse_float=_number(float)
+)
 _FIELDS = re.compile(r'"(id|type)"\s*:\s*"([^"\\]{1,128})"')
 _EVALUATION = re.compile(rb'"params"\s*:\s*{\s*"id"\s*:\s*"([\w-]{22})"')
 

@@ -19,7 +19,7 @@ from attrs import field
 
 from ..classes import define
 from .errors import bad_request
-from .limits import JSON_CONTAINERS, JSON_DEPTH, JSON_VALUES, KIB, MIB
+from .limits import JSON_DEPTH, JSON_VALUES, KIB
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -28,8 +28,6 @@ SAFE_INTEGER: Final = 2**53 - 1
 
 # Processed within a millisecond.
 _PIECE_BYTES = 64 * KIB
-# Numbers and texts are built fast, and so short a text has few long ones.
-_SMALL_BYTES = MIB
 _STRUCTURE = b",:[{"
 
 
@@ -60,21 +58,17 @@ class Size:
 
     Each comma, colon and opening bracket outside a string stands for a value.
 
-    :ivar values: How many there are; not counted on when there are too many for any
-        text.
-    :ivar containers: How many of them are arrays and objects.
+    :ivar values: How many there are; not counted on when there are too many.
     """
 
     values: int = 0
-    containers: int = 0
     _outside: _Outside = field(factory=_Outside)
 
     def feed(self, piece: bytes) -> None:
         """Count the values of the next piece."""
-        if self.values <= _SMALL_BYTES // 2:
+        if self.values <= JSON_VALUES:
             plain = self._outside.feed(piece)
             self.values += len(plain) - len(plain.translate(None, _STRUCTURE))
-            self.containers += plain.count(b"[") + plain.count(b"{")
 
     @classmethod
     def of(cls, text: bytes) -> Self:
@@ -89,16 +83,10 @@ def is_bounded(text: bytes, size: Size | None = None) -> bool:
     """
     Whether a JSON text has no more values than a request needs.
 
-    A large array of numbers, as a page may answer to ``remote/eval``, is one as well.
-
     :param size: Of this text, when it was counted as it came.
     """
     # A shorter text has fewer.
-    if len(text) <= JSON_VALUES:
-        return True
-    size = size or Size.of(text)
-    few = len(text) <= _SMALL_BYTES and size.containers <= JSON_CONTAINERS
-    return few or size.values <= JSON_VALUES
+    return len(text) <= JSON_VALUES or (size or Size.of(text)).values <= JSON_VALUES
 
 
 def loads(text: bytes, size: Size | None = None) -> Any:

@@ -39,6 +39,10 @@ READ: tuple[tuple[Any, Any], ...] = (
     # What is wrong with one record, a text cut within a pair, costs no other.
     (b'{"records":["\\ud83d","%s"],"type":"logs"}' % LONG, Logs(["\ud83d", "x" * MIB])),
     (b'{"type":"logs","records":[{"ts":Infinity}]}', Logs([{"ts": math.inf}])),
+    (
+        b'{"type":"logs","records":[%s,"\\ud83d"]}' % (b"1" * 33),
+        Logs([math.inf, "\ud83d"]),
+    ),
     (b'{"type":"logs","records":["a\nb"]}', Logs(["a\nb"])),
 )
 """Frames, and what they are read as."""

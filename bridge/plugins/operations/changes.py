@@ -6,8 +6,7 @@ An install and an update go the same way, from a question to the user to one com
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, ensureDeferred
 
@@ -40,8 +39,6 @@ from .jobs import Jobs
 from .prompting import Prompting
 from .settlement import InstalledSet
 
-T = TypeVar("T")
-
 
 @frozen
 class UpdateResult:
@@ -63,8 +60,7 @@ class PluginChanges:
 
     Each method takes the page's name for the operation (``ref``) and who asks.  What
     it returns fails with ``BridgeError`` after everything was rolled back; to cancel it
-    does not stop the operation.  What can be refused at once is raised.  Who asks for
-    the same update or uninstall that is under way joins it.
+    does not stop the operation.  What can be refused at once is raised.
 
     :ivar now: The time of day, in seconds since the epoch.
     """
@@ -162,19 +158,17 @@ class PluginChanges:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
+        Who asks for the same that is under way joins it.
+
         :param pin: The tree it has to become; any when it is ``None``.
         """
         check_id(plugin_id)
         request = Request(Operation.UPDATE, (plugin_id, pin), plugin_id, ref, caller)
-        return self._join(request, lambda job: self._update(job, plugin_id, pin))
-
-    def _join(
-        self, request: Request, body: Callable[[Job], Awaitable[T]]
-    ) -> Deferred[T]:
-        """Join the same operation that is under way, or run it; see ``Jobs.run``."""
         same = self._jobs.find(request)
-        same = same or self._jobs.under_way(request.op, *request.subject)
-        return same.join(request.ref) if same else self._jobs.run(request, body)
+        same = same or self._jobs.under_way(Operation.UPDATE, plugin_id, pin)
+        if same is not None:
+            return same.join(ref)
+        return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))
 
     async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:
         await job.hold(self._jobs.plugin_lock(plugin_id))
@@ -289,7 +283,7 @@ class PluginChanges:
         """
         check_id(plugin_id)
         request = Request(Operation.UNINSTALL, (plugin_id,), plugin_id, ref, caller)
-        return self._join(request, lambda job: self._uninstall(job, plugin_id))
+        return self._jobs.run(request, lambda job: self._uninstall(job, plugin_id))
 
     async def _uninstall(self, job: Job, plugin_id: str) -> None:
         await job.hold(self._jobs.plugin_lock(plugin_id))

@@ -23,6 +23,7 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...protocol import limits
+from ...protocol.bucket import TokenBucket
 from ...protocol.errors import (
     BridgeError,
     forget_traceback,
@@ -132,9 +133,14 @@ class Updates:
     _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(limits.UPDATES_AT_ONCE)
     )
+    _asked: TokenBucket = field(init=False)
     _closing: bool = False
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        often = limits.UPDATES_ASKED_PER_MINUTE
+        self._asked = TokenBucket(often / 60, often, self._clock.seconds)
 
     async def check(self, *, fresh: bool = False) -> UpdatesResult:
         """
@@ -143,10 +149,12 @@ class Updates:
         Remotes that take longer than an answer may are looked at further, and their
         results are in a later answer.
 
-        :param fresh: Look at every remote, however recently that was done.
+        :param fresh: Look at every remote, however recently that was done; but no more
+            often than somebody presses a button.
         :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """
         self._refuse_closing()
+        fresh = fresh and self._asked.take() is not None
         for plugin_id, source in self._installed().items():
             if source.looking is None and (fresh or self._is_old(source)):
                 source.looking = Deferred.fromCoroutine(self._look(plugin_id, source))

@@ -122,6 +122,8 @@ class InstallRefusals(RefusalTestCase):
         self.bench.publish("good", seed=OTHER_SEED)
         shutil.rmtree(self.bench.data.plugin("good"))
         self.refuse(GOOD, NOT_ACCEPTED, [*checked, *ROTATED], True, False)
+        self.bench.publish("good", signed_at=NOW - 1)
+        self.refuse(GOOD, "downgrade: ", checked)
 
     def test_installed_as_a_preview_has_shown(self) -> None:
         """Without a question: there is nothing to say yes to."""

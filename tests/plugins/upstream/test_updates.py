@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, shutting_down
 
 from ..clone.remotes import LATEST, FakeRemotes, new_commits
@@ -138,6 +139,10 @@ class FreshnessTests(UpdatesTestCase):
         self.assertEqual(self.asked(), ["new"])
         self.end("slow")
         self.assertEqual(ids_of(self.successResultOf(answer)), ["new", "slow"])
+        self.upstream.slow.clear()
+        for _ in range(limits.UPDATES_ASKED_PER_MINUTE * 2):
+            self.successResultOf(self.check(fresh=True))
+        self.assertLess(len(self.asked()), limits.UPDATES_ASKED_PER_MINUTE * 2)
 
     def test_outdated(self) -> None:
         """After a minute, an update, or a move it is looked at again."""

@@ -71,6 +71,8 @@ if (root !== null) {
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
     if (namesDaemon(location.hash)) {
+      // Else the browser asks whether to leave, and a code stays in the address meanwhile.
+      model.navigation.guard(undefined);
       location.reload();
     } else {
       void model.navigation.follow();
