@@ -94,13 +94,14 @@ class TableOption(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """See ``click.Option``; an earlier daemon's log level may be a filter."""
         found = super().resolve_envvar_value(ctx)
-        own = os.environ.get(BY_NAME["log"].variable)
-        if self.name != "log" or own or found is None:
+        log = BY_NAME["log"]
+        if self.name != log.name or os.environ.get(log.variable) or found is None:
             return found
-        # As Rust's env_logger reads it: levels of modules, and one for all others.
-        words = (word.strip().lower() for word in found.split(","))
-        level = next((word for word in words if "=" not in word), "info")
-        return {"trace": "debug", "off": "error"}.get(level, level)
+        # As Rust's env_logger reads it: levels of modules, and one for all others;
+        # what is behind a slash chooses messages.
+        words = (word.strip().lower() for word in found.partition("/")[0].split(","))
+        levels = {w: w for w in log.words} | {"trace": "debug", "off": "error"}
+        return next((levels[word] for word in words if word in levels), "info")
 
 
 def click_option(option: Option, names: Names | None = None) -> TableOption:
