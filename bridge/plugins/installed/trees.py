@@ -320,14 +320,13 @@ class Trees:
     def _root(self, plugin_id: str) -> Path:
         root = self._data.plugin(plugin_id)
         try:
-            found = os.lstat(root)
+            is_directory = stat.S_ISDIR(os.lstat(root).st_mode)
         except OSError:
-            found = None
-        if found is None or not stat.S_ISDIR(found.st_mode):
-            raise plugin_error(
-                Prefix.NOT_INSTALLED,
-                "its directory is gone; install it again, or uninstall it",
-            )
+            why = "its directory is gone; install it again, or uninstall it"
+            raise plugin_error(Prefix.NOT_INSTALLED, why) from None
+        if not is_directory:
+            why = "something else is in its directory's place; uninstall it"
+            raise plugin_error(Prefix.NOT_INSTALLED, why)
         try:
             return self._data.checked(root)
         except NotOwnError as e:

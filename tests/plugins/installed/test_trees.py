@@ -70,7 +70,7 @@ class ListingTests(TreesTestCase):
             ({}, {"seed": OTHER_SEED}, None, "not_trusted: ", True),
             ({}, {}, changed, "unsigned: the tree was changed", True),
             ({}, {}, shutil.rmtree, "not_installed: its directory is gone", False),
-            ({}, {}, link, "not_installed: its directory is gone", False),
+            ({}, {}, link, "not_installed: something else", False),
             (bidi, {}, None, "manifest_invalid: name", False),
         ):
             remove(place)
