@@ -62,9 +62,9 @@ class HttpFetcher:
         """
         Make one fetch.
 
-        It ends with its caller while it waits for its turn, and when it only reads:
-        what a server was asked to change goes on.  A response is held back, within the
-        time of the fetch, while its caller has yet to read what it was sent before.
+        It ends with its caller while it waits for its turn, and when it only reads; see
+        ``Shares.leave`` for what changes something.  A response is held back, within
+        the time of the fetch, while its caller has yet to read what it was sent before.
 
         :param request: Its target was checked.
         :return: What a server answered, its body as a JSON string that is written

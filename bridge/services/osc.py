@@ -256,7 +256,7 @@ class Osc:
         self._store.commit([edit]).addErrback(self._not_written, edit)
 
     def _not_written(self, failure: Failure, edit: Edit) -> None:
-        failure.trap(BridgeError)  # the store has logged it
+        failure.trap(BridgeError)  # it does not fit, or the store has logged it
         self._store.insist([edit]).addErrback(lambda _: None)
 
     def joined(self, page: Caller) -> None:
