@@ -71,7 +71,8 @@ class PageFile:
         self.size = os.fstat(self._fd).st_size
         if self.size and self.size + len(lines) > self._max_bytes:
             self._rotate()
-        if os.fstat(self._fd).st_nlink == 0:
+        # Some file systems count no links: it is asked only where it is needed.
+        if self.is_former and os.fstat(self._fd).st_nlink == 0:
             raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
         try:
             _write_all(self._fd, lines)

@@ -65,11 +65,12 @@ class LogWriter:
 
     def _written(self, result: Any, size: int) -> Any:
         self._unwritten -= size
-        if self._file.is_former and not self._is_former:
-            self._reopened(done=False)
-        self._is_former = self._file.is_former
+        if not isinstance(result, Failure):
+            if self._file.is_former and not self._is_former:
+                self._reopened(done=False)
+            self._is_former = self._file.is_former
         # One of ours, that there is no thread for it, is answered as it is.
-        if isinstance(result, Failure) and not result.check(BridgeError):
+        elif not result.check(BridgeError):
             error = result.value
             reason = getattr(error, "strerror", None) or type(error).__name__
             message = f"the log file could not be written: {reason}"

@@ -69,16 +69,19 @@ class WriterTests(TestCase):
 
     async def test_failing_to_reopen(self) -> None:
         """A file that can't be reopened is logged; lines are written while they can."""
-        moved = self.path.rename(self.path.with_name("moved"))
-        self.path.mkdir()
         with capturedLogs() as logged:
+            self.path.unlink()
+            self.path.mkdir()
+            lost: Any = await self.assertFailure(self.writer.write(b"1\n"), BridgeError)
+            self.assertIn("could not be written: it was removed", lost.message)
+            self.path.rmdir()
+            await self.writer.write(b"1\n")
+            self.path.rename(self.path.with_name("moved"))
+            self.path.mkdir()
             for reopen in (lambda: None, self.writer.reopen):
                 reopen()
                 for _ in range(2):
                     await self.writer.write(b"0\n")
-            moved.unlink()
-            lost: Any = await self.assertFailure(self.writer.write(b"1\n"), BridgeError)
-        self.assertIn("could not be written: it was removed", lost.message)
         words = ["the page's log goes on in its former file"] * 2
         self.assertEqual([formatEvent(event) for event in logged], words)
         self.path.rmdir()
