@@ -336,15 +336,10 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)
 
-    def equipped(self):
-        """Put in place what a build needs; where."""
-        paths = self.options().paths
-        Setup(paths, lambda _: None, esbuild(), None, library()).install()
-        return paths
-
     async def test_operation_that_ended_during_another_build(self):
         """What a build is made of is read when it is its turn, and not before."""
-        paths = self.equipped()
+        paths = self.options().paths
+        Setup(paths, lambda _: None, esbuild(), None, library()).install()
         lock = acquire(paths.data.build / "lock")
         building = ensureDeferred(oneshot.build(reactor, paths))
         paths.data.state.write_text('{"bridge.plugins":{"good":{"url":"x"}}}')

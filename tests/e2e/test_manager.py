@@ -21,10 +21,7 @@ return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
   .filter((element) => element.scrollWidth > element.clientWidth)
   .map((element) => element.textContent);
 """
-UNLOADING = """\
-const event = new Event('beforeunload', { cancelable: true });
-return !dispatchEvent(event);
-"""
+UNLOADING = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 SETTINGS = """\
 import { definePlugin } from '@bridge/plugin-api';
 

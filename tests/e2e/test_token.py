@@ -73,13 +73,6 @@ class TokenTests(HomeCase):
         page.send({"type": "logs", "records": [record]})
         self.note("info", page.call("logs", "info"))
 
-    def build_twice(self, page: Page) -> None:
-        """Build a bundle; then with a bundler that prints what it is given."""
-        self.assertTrue(page.result("plugins", "build")["ok"])
-        telling = TELLING % bytes(self.home / "bundler-was-given")
-        put(self.data / "bin" / "esbuild", telling)
-        self.note("build", page.result("plugins", "build"))
-
     def note_processes(self, daemon: Daemon) -> None:
         """Keep what any program of the user can see of the daemon's processes."""
         for process in Path("/proc").glob("[0-9]*"):
@@ -103,7 +96,11 @@ class TokenTests(HomeCase):
             old = daemon.token
             with daemon.page() as page:
                 self.use(daemon, page)
-                self.build_twice(page)
+                self.assertTrue(page.result("plugins", "build")["ok"])
+                # Another bundler prints what it is given.
+                telling = TELLING % bytes(self.home / "bundler-was-given")
+                put(self.data / "bin" / "esbuild", telling)
+                self.note("build", page.result("plugins", "build"))
                 asking = connect(locate("reference", self.data, None))
                 self.addCleanup(asking.close)
                 rotated = run(
