@@ -8,6 +8,7 @@ https://specifications.freedesktop.org/notification-spec/1.2/protocol.html
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -28,9 +29,8 @@ REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVI
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
 _MAX_ID: Final = 2**32 - 1
-_EARLY_NOTES: Final = 64
-# More than a button's key has; what is remembered of longer ones is no key.
-_CHOICE_CHARACTERS: Final = 128
+# More than are closed at once, as by somebody who clears them all.
+_EARLY_NOTES: Final = 1024
 
 
 @define(eq=False, repr=False)
@@ -51,9 +51,14 @@ class Notifications:
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
-    _asking: set[Deferred[None]] = field(factory=set, init=False)
-    # How notes ended while questions were on their way; see ``_ended``.
+    # The questions that are on their way, and the keys of their buttons.
+    _asking: dict[Deferred[None], set[str]] = field(factory=dict, init=False)
+    # How notes ended meanwhile.
     _early: dict[tuple[str, int], str | int] = field(factory=dict, init=False)
+    # Those whose server was asked to close them, and has not yet said that it has.
+    _closing: deque[tuple[str, int]] = field(
+        factory=lambda: deque(maxlen=_EARLY_NOTES), init=False
+    )
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -101,7 +106,7 @@ class Notifications:
         answer: Deferred[str | None] = Deferred(self._withdraw)
         asking = Deferred.fromCoroutine(self._ask(note, actions, answer))
         asking.addErrback(_fail, answer)
-        self._asking.add(asking)
+        self._asking[asking] = {key for key, _ in actions}
         asking.addBoth(lambda _: self._asked(asking))
         return answer
 
@@ -129,7 +134,7 @@ class Notifications:
                 self._own(owner)
         elif signal.is_of(server, "ActionInvoked", "us"):
             number, choice = signal.arguments
-            self._ended((self._owner, number), choice[:_CHOICE_CHARACTERS])
+            self._ended((self._owner, number), choice)
         elif signal.is_of(server, "NotificationClosed", "uu"):
             number, reason = signal.arguments
             self._ended((self._owner, number), reason)
@@ -189,7 +194,7 @@ class Notifications:
         self._shown((server.owner, number), answer)
 
     def _asked(self, asking: Deferred[None]) -> None:
-        self._asking.discard(asking)
+        del self._asking[asking]
         if not self._asking:
             self._early.clear()
 
@@ -200,7 +205,7 @@ class Notifications:
             raise _gone()
         self._open[note] = answer
         if note in self._early:
-            self._ended(note, self._early[note])
+            self._ended(note, self._early.pop(note))
 
     def _withdraw(self, answer: Deferred[str | None]) -> None:
         for key, waiting in list(self._open.items()):
@@ -212,8 +217,7 @@ class Notifications:
         """End a question by the choice that was made, or the reason of its close."""
         answer = self._open.pop(note, None)
         if answer is None:
-            # A server may end a question before it has said which note it is.
-            if self._asking and len(self._early) < _EARLY_NOTES:
+            if self._is_early(note, how) and len(self._early) < _EARLY_NOTES:
                 self._early.setdefault(note, how)
         elif isinstance(how, str):
             # Some servers leave a note standing whose button was pressed.
@@ -224,8 +228,22 @@ class Notifications:
         else:
             answer.callback(None)
 
+    def _is_early(self, note: tuple[str, int], how: str | int) -> bool:
+        """
+        Whether a question may have ended that its server has yet to say the number of.
+
+        A server may use numbers again: what it says of an earlier question is none.
+        """
+        if isinstance(how, str):
+            return any(how in keys for keys in self._asking.values())
+        if note in self._closing:
+            self._closing.remove(note)
+            return False
+        return bool(self._asking)
+
     def _close(self, owner: str, number: int) -> None:
         if self._bus.link is not None:
+            self._closing.append((owner, number))
             call = Call(_remote(owner), "CloseNotification", "u", [number])
             self._bus.link.send(call)
 

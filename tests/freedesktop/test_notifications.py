@@ -45,9 +45,9 @@ class NotificationsCase(TestCase):
             question.addErrback(lambda _: None)
             question.cancel()
 
-    async def holding(self, asking):
+    async def holding(self, asking, server=None):
         """A server whose answer to what ``asking`` calls next the test sends."""
-        server = await serve(self, self.bus, "actions")
+        server = server or await serve(self, self.bus, "actions")
         await self.client._bus.connected()
         await until(lambda: self.client._owner == server.name)
         if asking == self.client.ask:
@@ -157,17 +157,26 @@ class AskTests(NotificationsCase):
                 )
             await until(lambda: not self.client._early)
 
-    async def test_attack_endless_early_signals(self):
-        """A server that ends notes without end fills no memory."""
-        server, question, answer = await self.holding(self.client.ask)
-        for number in range(2, 1000):
-            server.emit("ActionInvoked", number, "yes-1" * 1000)
+    async def test_attack_early_signals_of_other_notes(self):
+        """None is an answer, nor one of an earlier question; they fill no memory."""
+        server = await serve(self, self.bus, "actions")
+        server.answers["Notify"] = ("u", [1])
+        first = self.client.ask(NOTE, [("yes-0", "Yes")])
+        await until(lambda: self.client._open)
+        server.emit("ActionInvoked", 1, "yes-0")
+        self.assertEqual(await first, "yes-0")
+        await until(lambda: server.named("CloseNotification"))
+        _, second, answer = await self.holding(self.client.ask, server)
+        server.emit("ActionInvoked", 1, "yes-0")
+        server.emit("NotificationClosed", 1, 2, signature="uu")
+        for number in range(2, 2000):
+            server.emit("ActionInvoked", number, "yes-1")
         await server.settled()
-        kept = [len(str(choice)) for choice in self.client._early.values()]
-        self.assertEqual(kept, [128] * 64)
+        early = self.client._early
+        self.assertEqual([*early], [(server.name, n) for n in range(2, 1026)])
         answer()
         await until(lambda: self.client._open)
-        await self.still_open(question)
+        await self.still_open(second)
 
     async def test_server_dies(self):
         """Nobody can answer any more when the server or the bus is gone."""
@@ -176,13 +185,6 @@ class AskTests(NotificationsCase):
             end(server)
             await self.assert_fails(question)
         self.assertEqual(self.client.health, "down")
-
-    async def test_attack_server_replaced_during_a_question(self):
-        """A program that takes the name over inherits no question."""
-        server, question = await self.asked()
-        await serve(self, self.bus, "actions")
-        await self.assert_fails(question)
-        await until(lambda: server.named("CloseNotification") == [[1]])
 
     async def test_attack_signals_of_other_shapes(self):
         """Of the server itself only the specification's signals count."""
@@ -218,8 +220,12 @@ class AskTests(NotificationsCase):
         await self.still_open(question)
         self.assertEqual(self.client._owner, server.name)
 
-    async def test_attack_replaced_before_it_has_answered(self):
-        """What a server answers that is no longer the server is not used."""
+    async def test_attack_server_replaced(self):
+        """Who takes the name over inherits no question; no late answer is used."""
+        first, question = await self.asked()
+        await serve(self, self.bus, "actions")
+        await self.assert_fails(question)
+        await until(lambda: first.named("CloseNotification") == [[1]])
         for asking in (self.client.find, self.client.ask):
             server, waiting, answer = await self.holding(asking)
             await serve(self, self.bus, "actions")
