@@ -124,13 +124,6 @@ class ShowTests(NotificationsCase):
         await link.call(Call(BUS, "ReloadConfig"))
         self.assertEqual((await self.client.find()).name, "Started")
 
-    async def test_mute_server(self):
-        server = await serve(self, self.bus)
-        server.answers.clear()
-        await self.client._bus.connected()
-        self.client._reactor = HastyReactor()
-        await self.assert_fails(self.client.find(), "no notification server answers")
-
 
 class AskTests(NotificationsCase):
     async def test_ended(self):
@@ -262,8 +255,9 @@ class AskTests(NotificationsCase):
     async def test_attack_mute_server(self):
         """It is waited for in vain; a note that it shows later is closed."""
         self.client._reactor = HastyReactor()
-        server, question, answer = await self.holding(self.client.ask)
-        await self.assert_fails(question, "no notification server answers")
+        for asking in (self.client.find, self.client.ask):
+            server, waiting, answer = await self.holding(asking)
+            await self.assert_fails(waiting, "no notification server answers")
         self.assertEqual(server.named("CloseNotification"), [])
         answer()
         await until(lambda: server.named("CloseNotification") == [[1]])
