@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +33,14 @@ def fetch(packages: Sequence[Package] = PACKAGES) -> None:
         archives = CACHE / "archives"
         shutil.rmtree(archives, ignore_errors=True)
         archives.mkdir()
-        for file, package in zip(_pack(absent, archives), absent, strict=True):
-            _unpack(archives / file, package)
+        specs = [package.spec for package in absent]
+        flags = ["--json", "--ignore-scripts", "--pack-destination", str(archives)]
+        command = (npm(), "pack", *flags, *specs)
+        done = run(*command, cwd=archives, timeout=INSTALL_SECONDS)
+        why = f"npm could not fetch the packages:\n{done.stderr}"
+        assert done.returncode == 0, why
+        for made, package in zip(pack_reports(done.stdout), absent, strict=True):
+            _unpack(archives / made["filename"], package)
         shutil.rmtree(archives)
 
 
@@ -83,15 +89,6 @@ def _is_wanted(path: Path, package: Package) -> bool:
     if _DECLARATIONS.search(path.name) and not package.has_declarations:
         return False
     return not is_test_name(path.name) and path.stat().st_size <= SOURCE_BYTES
-
-
-def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
-    specs = [package.spec for package in packages]
-    flags = ["--json", "--ignore-scripts", "--pack-destination", str(directory)]
-    command = (npm(), "pack", *flags, *specs)
-    done = run(*command, cwd=directory, timeout=INSTALL_SECONDS)
-    assert done.returncode == 0, f"npm could not fetch the packages:\n{done.stderr}"
-    return [one["filename"] for one in pack_reports(done.stdout)]
 
 
 def _unpack(archive: Path, package: Package) -> None:

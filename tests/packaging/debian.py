@@ -54,13 +54,6 @@ PROGRAMS = {
 }
 
 
-def need_programs() -> None:
-    """Fail with the command that installs what is missing."""
-    for name, package in PROGRAMS.items():
-        program(name, package)
-    assert os.geteuid() == 0, "the package is tested in a root directory: run as root"
-
-
 def ran(command: Sequence[str | Path], cwd: Path = ROOT) -> str:
     """Run a command; return its output, which is shown when it fails."""
     done = subprocess.run(
@@ -90,11 +83,15 @@ def copy_of_the_tree(to: Path) -> Path:
 
 def build(release: Release, scratch: Path) -> Path:
     """Build the packages as users do; return the directory with them."""
-    need_programs()
+    for name, needed in PROGRAMS.items():
+        program(name, needed)
+    assert os.geteuid() == 0, "the package is tested in a root directory: run as root"
     root = scratch / "root"
     extract(clean_system(release), root)
     satisfy = "apt-get satisfy --yes --quiet=2 --no-install-recommends"
-    needed = shlex.quote(needed_to_build())
+    control = (ROOT / "debian" / "control").read_text("utf-8")
+    found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
+    needed = shlex.quote(" ".join(found[1].split()) + ", dpkg-dev")
     inside(root, f"apt-get update --quiet=2 && {satisfy} {needed}")
     tree = copy_of_the_tree(root / "build" / "plugin-bridge")
     ran([tree / "debian" / "vendor", "--for", release.python, sys.executable], tree)
@@ -166,13 +163,6 @@ def clean_system(release: Release) -> Path:
             ran([*command, unfinished, *mirrors(release)])
             unfinished.replace(archive)
     return archive
-
-
-def needed_to_build() -> str:
-    """Return what ``debian/control`` needs to build, as apt takes it."""
-    control = (ROOT / "debian" / "control").read_text("utf-8")
-    found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
-    return " ".join(found[1].split()) + ", dpkg-dev"
 
 
 def mirrors(release: Release) -> list[str]:

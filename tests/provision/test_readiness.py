@@ -47,10 +47,9 @@ class ReadinessTests(SynchronousTestCase):
         self.assertIn("cannot be written; make it writable, or choose", problem)
         folder = self.place.bundle.parent
         folder.parent.mkdir(parents=True)
-        for leads_to in ("nowhere", folder.name):
-            folder.symlink_to(leads_to)
-            self.assertIn("cannot be written", build_problem(self.place))
-            folder.unlink()
+        folder.symlink_to(folder.name)
+        self.assertIn("cannot be written", build_problem(self.place))
+        folder.unlink()
         folder.mkdir()
         self.assertEqual(build_problem(self.place), "")
         planted(self, folder)
