@@ -32,6 +32,8 @@
     const field = roomOf("attacker").querySelector("input");
     notes.clear();
     from = 0;
+    // How the one before has ended must not be taken for the end of this one.
+    bodyOf("attacker").querySelectorAll("p").forEach((shown) => shown.replaceChildren());
     field.value = attack;
     field.dispatchEvent(new Event("change"));
   };
