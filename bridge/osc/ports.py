@@ -235,7 +235,7 @@ class Listener:
         Listen on ``port`` again, after a restart; its leases are left for pages.
 
         :return: Fails with ``unavailable`` when the port is taken.  It is tried again
-            then, until it is opened or nobody has a lease.
+            then, until it is opened or no lease is left.
         """
         return self._lock.run(self._restore, port, leases)
 

@@ -126,7 +126,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             "none: privileged operations will be refused until a notification server "
             "answers",
         )
-        # Nobody is told that nothing can be confirmed before that is known.
+        # No page learns that nothing can be confirmed before that is known.
         self.screen.has_looked = False
         self.assertEqual(
             self.asker.description,

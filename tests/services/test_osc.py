@@ -262,7 +262,7 @@ class RestartTests(OscCase):
         self.assertTrue((await self.call("status"))["listening"])
 
     async def test_what_is_not_restored(self) -> None:
-        """A released port, nonsense, or a reserved port."""
+        """A released port, an invalid, or a reserved port."""
         await self.call("listen", port=self.port)
         await self.call("stop")
         for value in (

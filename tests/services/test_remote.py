@@ -146,7 +146,7 @@ class AnswerTests(RemoteCase):
         self.assertNoResult(evaluating)
 
     def test_attack_answering_what_another_page_was_asked(self) -> None:
-        """An id is no use to who was not asked, or has gone; a guess to nobody."""
+        """An id is no use to who was not asked, or has gone; a guess never is."""
         gone, late = Page(), Page()
         self.hub.add(gone)
         evaluating = self.eval()

@@ -204,7 +204,7 @@ class Conversation(ProcessProtocol):
         self.ended.callback(None)
         for one in waiting.values():
             one.errback(self._failure)
-        # Nobody may wait for them any more.
+        # There may be no waiter left to take them.
         forget_traceback(self._failure)
 
     def _cause(self, ending: Any) -> BundlerError:

@@ -166,7 +166,7 @@ class CallTests(PairedCase):
         self.assertEqual(len(self.flushLoggedErrors(TypeError)), 1)
 
     def test_answer_to_a_snippet_is_refused(self) -> None:
-        """Who waits for it is told why at once, as the page is."""
+        """Its caller gets the reason at once, as the page does."""
         remote = SnippetEvaluator(self.hub.ask, bytes, self.clock)
         dispatcher = self.conversation._context.dispatcher
         dispatcher.registry.register("remote", remote)

@@ -106,7 +106,7 @@ export class Navigation {
     return this.#guard !== undefined;
   }
 
-  /** Ask whether what is shown may be left; whoever says so is asked no more. */
+  /** Ask whether what is shown may be left; after a yes, nothing asks again. */
   async mayLeave(): Promise<boolean> {
     const leaves = this.#guard === undefined || (await this.#guard());
     if (leaves) {
