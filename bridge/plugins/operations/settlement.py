@@ -265,8 +265,7 @@ class InstalledSet:
         Remove the journal, and then the tree that is not wanted any more.
 
         :param left: The name of that tree, if there is one.
-
-        :raise OSError: It is still there.
+        :raise OSError: The journal is still there; so does ``BridgeError``.
         """
         try:
             await self._in_thread(self._journal.end)
@@ -281,5 +280,5 @@ class InstalledSet:
         if left is not None:
             try:
                 await self._in_thread(remove, self._trees.directory / left)
-            except OSError:
+            except (OSError, BridgeError):  # it has happened already
                 self._log.failure("{name} is removed at the next start", name=left)

@@ -127,8 +127,7 @@ class BuildTests(SettlementTestCase):
         main = self.bench.data.plugin("fresh") / "main.ts"
         self.next_builds(before=lambda: main.write_text("steal();"))
         message = self.refused("install", url_of("fresh"))
-        begins = "build_failed: unsigned: "
-        self.assertTrue(message.startswith(begins), message)
+        self.assertRegex(message, "^build_failed: unsigned: ")
 
     def test_linked_meanwhile(self) -> None:
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
@@ -188,7 +187,7 @@ class UnsettledTests(SettlementTestCase):
         self.assertEqual(self.state()[0], ["good"])
 
     def test_no_threads(self) -> None:
-        """Without a thread to settle in, what was refused is not read or built."""
+        """What was refused is not read or built; what is done stays done."""
         none = dict.fromkeys(("exists", "undo"), BridgeError(Code.UNAVAILABLE, "none"))
         threads = self.bench.threads
         threads.before = {"verify": lambda: setattr(threads, "failing", none)}
@@ -197,9 +196,10 @@ class UnsettledTests(SettlementTestCase):
         self.assertEqual(self.state()[1], self.before[1])
         records = read_records(self.bench.store)
         self.assertEqual(self.bench.trees.verified_trees(records)[0], {})
-        threads.failing = {}
+        threads.failing = {"remove": none["undo"]}
         self.done("update", "good")
-        self.assertEqual(self.state()[2:], ({"good": NEW}, False))
+        self.assertEqual(len(self.flushLoggedErrors(BridgeError)), 2)  # both old trees
+        self.assertEqual((self.state()[2]["good"], self.state()[3]), (NEW, False))
 
     def test_tree_of_an_install(self) -> None:
         """It is not in the way of the same, or of another, which takes it out."""
