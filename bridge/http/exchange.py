@@ -27,7 +27,6 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import (
     UNKNOWN_LENGTH,
     IAgent,
-    IAgentEndpointFactory,
     IBodyProducer,
     IResponse,
 )
@@ -40,7 +39,7 @@ from .responseguard import Count, Guarded, GuardedFactory
 from .target import CheckedRequest
 
 if TYPE_CHECKING:
-    from twisted.web.client import Agent, HTTPConnectionPool
+    from twisted.web.client import HTTPConnectionPool, ProxyAgent
 
 # What treq is given; nothing is ever sent there.
 _ANY_URL = "http://target.invalid/"
@@ -77,7 +76,7 @@ class Body(Protocol):
 B = TypeVar("B", bound=Body)
 
 
-@implementer(IStreamClientEndpoint, IAgentEndpointFactory)
+@implementer(IStreamClientEndpoint)
 @define(eq=False, repr=False)
 class Connections:
     """
@@ -150,12 +149,12 @@ class Connections:
     ) -> tuple[Head, B]:
         from treq.client import HTTPClient
         from treq.content import collect
-        from twisted.web.client import Agent
+        from twisted.web.client import ProxyAgent
 
         heads: list[Head] = []
-        agent = _CheckedAgent(
-            Agent.usingEndpointFactory(self._reactor, self, self._pool), request, heads
-        )
+        # No proxy is asked: alone of Twisted's agents it writes the target as given.
+        writer = ProxyAgent(self, self._reactor, self._pool)
+        agent = _CheckedAgent(writer, request, heads)
         answer: Any = await HTTPClient(agent).request(
             request.method,
             _ANY_URL,
@@ -186,10 +185,6 @@ class Connections:
         if self._made[-1].orderly is False:
             self._raise_refusal()
             raise unavailable(_BROKE_OFF)
-
-    def endpointForURI(self, uri: object) -> Connections:
-        """Return itself, whatever the URI: the host was checked already."""
-        return self
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
         """Connect; fires with the protocol of ``protocolFactory``."""
@@ -229,7 +224,7 @@ class _CheckedAgent:
     :ivar heads: Where the response's head goes, before treq receives it without.
     """
 
-    agent: Agent
+    agent: ProxyAgent
     checked: CheckedRequest
     heads: list[Head]
 
@@ -240,12 +235,13 @@ class _CheckedAgent:
         headers: Headers | None = None,
         bodyProducer: IBodyProducer | None = None,  # noqa: N803
     ) -> Deferred[IResponse]:
-        own = Headers()
+        target = self.checked.target
+        own = Headers({"host": [target.authority]})
         for name, value in self.checked.headers:
             own.addRawHeader(name, value.encode("latin-1"))
         asking: Deferred[IResponse] = self.agent.request(
             self.checked.method.encode("ascii"),
-            self.checked.target.url.encode("ascii"),
+            target.path.encode("ascii"),
             own,
             bodyProducer,
         )

@@ -69,10 +69,11 @@ class Target:
     is_address: bool
 
     @property
-    def url(self) -> str:
-        """The URL in its one form."""
+    def authority(self) -> str:
+        """What ``Host`` names: the host, and a port that is not the scheme's own."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}{self.path}"
+        own = self.port == _DEFAULT_PORTS[self.scheme]
+        return host if own else f"{host}:{self.port}"
 
 
 @frozen

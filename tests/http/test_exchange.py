@@ -22,9 +22,10 @@ class RequestTests(OutboundCase):
 
     async def test_plain(self):
         """Without anything given, the daemon names itself and asks for anything."""
-        head, body = await self.received(path="/a%20b?c=d&e#f")
+        for path in ("//v1/x", "//a:b/", "/a;", "/a;?x=1", "/;b?;", "/a%20b?c=d&e"):
+            head, body = await self.received(path=f"{path}#f")
+            self.assertEqual(head[0], f"get {path} http/1.1")
         port = self.server.port.getHost().port
-        self.assertEqual(head[0], "get /a%20b?c=d&e http/1.1")
         self.assertEqual(
             sorted(head[1:]),
             [
