@@ -36,9 +36,11 @@ LIGHT: Final = frozenset(
         ("logs", "info"),
         ("notify", "targets"),
         ("osc", "send"),
+        ("plugins", "cancel"),
         # It answers in time only if it begins at once.
         ("plugins", "check_updates"),
         ("plugins", "list"),
+        ("plugins", "operations"),
         ("remote", "result"),
         ("state", "get"),
         ("state", "list"),

@@ -54,13 +54,15 @@ class HostileNameTests(OutboundCase):
                 self.assertEqual(found, NOT_PUBLIC, addresses)
         self.assertEqual(self.server.visits, [])
 
-    async def test_attack_endless_answers(self) -> None:
-        """A name with too many addresses to check."""
+    async def test_attack_no_answer_and_endless_ones(self) -> None:
+        """A name without an address, and one with too many to check."""
         many = [f"1.1.{number}.1" for number in range(65)]
-        self.assertEqual(
-            await self.answer_of(80, *many),
-            (Code.UNAVAILABLE, "the host's name has too many addresses"),
-        )
+        for has, what in (
+            ([], "could not be resolved"),
+            (many, "has too many addresses"),
+        ):
+            found = await self.answer_of(80, *has)
+            self.assertEqual(found, (Code.UNAVAILABLE, f"the host's name {what}"))
 
 
 class SystemNamesTests(TestCase):

@@ -134,13 +134,6 @@ class AnswerTests(OutboundCase):
             (Code.UNAVAILABLE, "no connection with the server"),
         )
 
-    async def test_unknown_name(self):
-        """So is a name without an address."""
-        self.assertEqual(
-            await self.refusal("http://nobody.net/"),
-            (Code.UNAVAILABLE, "the host's name could not be resolved"),
-        )
-
 
 class AgentTests(OutboundCase):
     async def test_version_6(self):

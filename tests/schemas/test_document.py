@@ -65,7 +65,8 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(update["params"]["required"], ["id"])
         self.assertEqual(update["timeoutMs"], 130_000)
         self.assertEqual(update["rate"], "ordinary")
-        self.assertEqual(DOCUMENT["methods"]["osc/send"]["rate"], "light")
+        for light in ("osc/send", "plugins/cancel", "plugins/operations"):
+            self.assertEqual(DOCUMENT["methods"][light]["rate"], "light")
         self.assertTrue(DOCUMENT["methods"]["remote/eval"]["dev"])
 
     def test_described(self) -> None:
