@@ -7,16 +7,17 @@ import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from attrs import Attribute, field
 
 from ..classes import frozen
+from ..http.target import read_url
+from ..protocol.errors import BridgeError
 from ..protocol.text import ELLIPSIS, ascii_line, shortened
 from .wording import LIST_CHARACTERS, Differences, Words, gain_lines, listed
 
 _NAME_CHARACTERS: Final = 60
-_URL_CHARACTERS: Final = 600
+_LABEL_CHARACTERS: Final = 600
 # So that a long path leaves room on the screen for what follows it.
 _PATH_CHARACTERS: Final = 120
 _CAUTION: Final = "If you did not start this yourself, do not confirm it."
@@ -112,27 +113,27 @@ def sender(application: str) -> str:
 
 def host_of(url: str) -> str:
     """
-    The host of a URL, with its port if one is given, and never shortened.
+    The host of a URL as it is dialled, with its port unless that is 443; never cut.
 
     :param url: Validated, or from a record; of what is no URL it is ``unknown``.
     """
+    return _place(url)[0]
+
+
+def _place(url: str) -> tuple[str, str]:
+    """Return the host and the path, in which percent signs stand for what is odd."""
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return "unknown"
-    if not host:
-        return "unknown"
-    if ":" in host:
-        host = f"[{host}]"
-    return shown(host if port is None else f"{host}:{port}", _URL_CHARACTERS)
+        target = read_url(url)
+    except BridgeError:
+        return "unknown", ""
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return host if target.port == 443 else f"{host}:{target.port}", target.path
 
 
 def _origin(url: str) -> str:
     """Two lines, so that a path cannot be taken for a host."""
-    host = host_of(url)
-    path = "" if host == "unknown" else urlsplit(url).path
-    line = shown(path.replace("&", "%26"), _URL_CHARACTERS)
+    host, path = _place(url)
+    line = path.replace("&", "%26")
     if len(line) > _PATH_CHARACTERS:
         # The end of a path decides as much as its beginning does.
         half = (_PATH_CHARACTERS - len(ELLIPSIS)) // 2
@@ -282,7 +283,7 @@ class Prompts:
             Operation.FORGET_KEY,
             "Stop trusting a signing key?",
             f"{self._asks} forget a signing key.\nKey: {shown(key_id)}\n"
-            f"First accepted for: {shown(label, _URL_CHARACTERS)}\n"
+            f"First accepted for: {shown(label, _LABEL_CHARACTERS)}\n"
             "No plugin is uninstalled; the next one signed with it will ask again.",
             _CAUTION,
         )

@@ -95,11 +95,13 @@ class ShownTests(SynchronousTestCase):
             self.assertEqual(named(name), f"\u2068{wanted}\u2069")
 
     def test_host_has_its_port(self):
-        """A port that was given is shown with the host, which is never cut."""
-        self.assertEqual(host_of(URL), "forge.example:8443")
-        self.assertEqual(host_of("https://[2001:db8::1]/x"), "[2001:db8::1]")
-        host = ".".join(["a" * 60] * 4) + ".evil"
-        self.assertEqual(host_of(check_url(f"https://{host}/x.git")), host)
+        """The host is the one that is dialled, never cut, with a port of its own."""
+        name = ".".join(["a" * 60] * 4) + ".evil"
+        for host, wanted in (
+            *((it, it) for it in ("forge.example:8443", "[2001:db8::1]", name)),
+            *((it, "192.168.1.1") for it in ("3232235777", "0xc0a80101:443")),
+        ):
+            self.assertEqual(host_of(check_url(f"https://{host}/x.git")), wanted)
 
     def test_what_is_no_url_has_an_unknown_host(self):
         """A damaged record does not break the prompt that uninstalls it."""
@@ -143,8 +145,7 @@ class PromptTests(SynchronousTestCase):
     def test_every_operation_has_its_prompt(self):
         """Each names who asks, what is safe and, of a URL, all of the host."""
         prompts = every_prompt("a-plugin", URL)
-        unasked = {Operation.PREVIEW, Operation.BUILD}
-        asked = [op for op in Operation if op not in unasked]
+        asked = [op for op in Operation if op not in ("preview", "build")]
         self.assertEqual(list(dict.fromkeys(p.operation for p in prompts)), asked)
         for prompt in prompts:
             self.assertIn("A page of Sample Host asks to", prompt.body)
@@ -162,6 +163,7 @@ class PromptTests(SynchronousTestCase):
         """A long path pushes nothing off the screen, and its end is shown."""
         for path, wanted in (
             (f"/{'a' * 470}/evil.git", f"/{'a' * 57}...{'a' * 49}/evil.git"),
+            (f"/{'&' * 470}/b.git", f"/{'%26' * 19}...6{'%26' * 17}/b.git"),
             ("/a&b.git", "/a%26b.git"),
         ):
             url = check_url(f"https://forge.example{path}")
@@ -175,10 +177,8 @@ class PromptTests(SynchronousTestCase):
         self.assertIn(f"{PLUGIN}\n{WISHES}\n", trust)
         self.assertIn("only if this key is the fingerprint the author published", trust)
         # After a preview the first prompt has all of it, and this one only its name.
-        for first in (
-            PROMPTS.install(URL, "/data", OFFER),
-            PROMPTS.declared(URL, OFFER),
-        ):
+        firsts = PROMPTS.install(URL, "/data", OFFER), PROMPTS.declared(URL, OFFER)
+        for first in firsts:
             self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", first.body)
         known = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True).text
         self.assertIn(f"{PLUGIN}\nConfirm", known)
