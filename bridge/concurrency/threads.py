@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from attrs import field
@@ -123,16 +124,20 @@ class Pool:
         Call ``f`` in a thread.
 
         :return: Fires with what ``f`` returns or raises; fails with ``BridgeError``,
-            ``unavailable``: the system has no room for another thread.
+            ``unavailable``: the system has no room for another thread, and none is
+            alive that will have time for it.
         """
+        call = partial(deferToThreadPool, self._reactor, self._pool, f, *args, **kwargs)
         try:
-            calling: Deferred[T] = deferToThreadPool(
-                self._reactor, self._pool, f, *args, **kwargs
-            )
+            calling: Deferred[T] = call()
         except RuntimeError:
             # Twisted would wait at the end for what did not start.
             self._pool.threads[:] = [one for one in self._pool.threads if one.ident]
-            return fail(unavailable(NO_THREAD))
+            if not self._pool.workers:
+                return fail(unavailable(NO_THREAD))
+            self._pool.max = self._pool.workers  # so it starts none, but lets it wait
+            calling = call()
+            self._pool.max = self._size
         return calling.addErrback(_out_of_its_thread)
 
 

@@ -1,3 +1,4 @@
+import threading
 from typing import Any
 from unittest import mock
 
@@ -12,8 +13,8 @@ from ..reactors import reactor
 
 class PoolTests(TestCase):
     async def test_no_more_threads(self):
-        """Without room for a thread a call fails, later ones are made; it can end."""
-        pool = Pool(reactor, "test", 1)
+        """Without room for a thread a call fails, or waits for one; it can end."""
+        pool = Pool(reactor, "test", 2)
         pool.start()
         self.addCleanup(pool.stop)
         no_room = RuntimeError("can't start new thread")
@@ -22,9 +23,12 @@ class PoolTests(TestCase):
             refused = await self.assertFailure(pool.call(int), BridgeError)
         self.assertEqual(refused.code, Code.UNAVAILABLE)
         self.assertIn("no room for another thread", refused.message)
-        self.assertEqual(await pool.call(int), 0)
+        go_on = threading.Event()
+        held = pool.call(go_on.wait, 9)
         with full:
-            self.assertEqual(await pool.call(int), 0)
+            waiting = pool.call(int)
+        await pool.call(go_on.set)  # there is room again
+        self.assertEqual((await held, await waiting), (True, 0))
 
 
 class StoppableTests(SynchronousTestCase):

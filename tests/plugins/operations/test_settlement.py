@@ -5,7 +5,6 @@ That nothing is left of them whichever file-system call fails is in ``crashes``.
 """
 
 from functools import partial
-from pathlib import Path
 from unittest import mock
 
 from attrs import evolve
@@ -24,13 +23,7 @@ OPERATIONS = (("install", url_of("fresh")), ("update", "good"))
 FAILED = "build_failed: no such module"
 FULL = OSError(28, "No space left on device")
 BROKEN = OSError(5, "I/O error")
-
-
-def _broken(exchange: Exchange, directory: Path) -> None:
-    raise BROKEN
-
-
-UNDO_FAILS = mock.patch.object(Exchange, "undo", _broken)
+UNDO_FAILS = mock.patch.object(Exchange, "undo", autospec=True, side_effect=BROKEN)
 
 
 class SettlementTestCase(OperationTestCase):
@@ -133,11 +126,9 @@ class BuildTests(SettlementTestCase):
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
         installing = self.ask("install", url_of("fresh"), answers=[None])
         (good,) = self.bench.trees.entries(read_records(self.bench.store))
-        linked = mock.Mock(entry=evolve(good, id="fresh"))
-        self.bench.trees.linked["fresh"] = linked
+        self.bench.trees.linked["fresh"] = mock.Mock(entry=evolve(good, id="fresh"))
         self.bench.approver.open[0].callback(None)
-        begins = "build_failed: plugin-bridge dev has linked fresh"
-        self.assertIn(begins, self.error(installing))
+        self.assertIn("plugin-bridge dev has linked fresh", self.error(installing))
         self.assertEqual(self.state(), self.before)
 
 
