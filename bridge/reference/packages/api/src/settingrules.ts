@@ -35,6 +35,10 @@ export function checkSet(field: SettingField | undefined, key: string, value: Js
   if (!isKey(key)) {
     throw new BridgeError("bad_request", `key: ${KEY_RULE}`);
   }
+  // Of `undefined` and functions there is none, whatever its type says.
+  if (typeof JSON.stringify(value) !== "string") {
+    throw new TypeError(`${key}: JSON`);
+  }
   if (bytesOf(value) > MOST_BYTES) {
     throw new BridgeError("too_large", `${key}: over ${MOST_BYTES} bytes of JSON`);
   }

@@ -78,8 +78,8 @@ export interface Settings {
    * Change a value: at once for `get`, and durably when the promise resolves.
    *
    * Writes go one after another; of several quick ones to a key the last is written.
-   * A value that breaks the schema rejects with `RangeError`, and a key or a size that
-   * nothing may have with `BridgeError`; neither changes anything.
+   * A value that breaks the schema rejects with `RangeError`, what is no JSON with `TypeError`,
+   * and a key or a size that nothing may have with `BridgeError`; none changes anything.
    */
   set(key: string, value: Json): Promise<void>;
 
