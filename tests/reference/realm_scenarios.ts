@@ -375,7 +375,7 @@ export const realmScenarios = {
     let save: Plugin["deactivate"] = nothing;
     const page = await running(["native"], { deactivate: () => save?.(), answers: [true] });
     const { ctx, daemon, realms, runtime } = page;
-    save = () => ctx.settings.set("draft", "words");
+    save = () => ["draft", "title"].forEach((key) => void ctx.settings.set(key, "words"));
     const { call: answer } = daemon;
     daemon.call = (method, ...rest) =>
       method === "notify/targets" ? new Promise(nothing) : answer(method, ...rest);
@@ -385,7 +385,8 @@ export const realmScenarios = {
     await quiet();
     equal(realms.started[0]?.sent.filter(({ t }) => t === "call").length, LIMITS.unanswered);
     await runtime.setEnabled("some-plugin", false);
-    equal([stages(page), daemon.stored.get("draft")], [["some-plugin off"], "words"]);
+    const saved = ["draft", "title"].map((key) => daemon.stored.get(key));
+    equal([stages(page), saved], [["some-plugin off"], ["words", "words"]]);
   },
 
   /** A value that is being written survives what the user saves meanwhile. */

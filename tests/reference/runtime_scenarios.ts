@@ -596,19 +596,4 @@ export const runtimeScenarios = {
     await compared;
     equal([...daemon.stored.keys()], ["enabled:bio", "grants:bio"]);
   },
-
-  /** Views are notified of changes until they end that. */
-  async views_are_notified() {
-    const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
-    let changes = 0;
-    const end = page.runtime.changed.listen(() => {
-      changes += 1;
-    });
-    await page.runtime.setEnabled("some-plugin", false);
-    equal(changes > 0, true);
-    end();
-    const before = changes;
-    await page.runtime.setEnabled("some-plugin", true);
-    equal(changes, before);
-  },
 };

@@ -28,6 +28,7 @@ export class StoredSettings implements Settings {
   #stored = new Map<string, Json>();
   readonly #unwritten = new Map<string, Waiting>();
   #written: string | undefined;
+  #writing = Promise.resolve();
   readonly #changed = new Signal();
   #schema: Schema = [];
 
@@ -75,9 +76,14 @@ export class StoredSettings implements Settings {
     const waiting = this.#unwritten.get(key) ?? waitingOne();
     this.#unwritten.set(key, waiting);
     if (this.#written === undefined) {
-      void this.#write();
+      this.#writing = this.#write();
     }
     return waiting.stored;
+  }
+
+  /** Wait until what was set is stored, or refused. */
+  written(): Promise<void> {
+    return this.#writing;
   }
 
   onChange(listener: () => void): () => void {

@@ -122,6 +122,7 @@ export class Realm {
     } catch (e) {
       this.failed("stop", e);
     }
+    await this.#made?.settings.written();
     this.#sender.flush();
     this.#sender.send({ t: "stopped" });
   }
