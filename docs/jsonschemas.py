@@ -14,7 +14,7 @@ from orjson import Fragment
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
 from bridge.protocol.rules import Lenient, Schema
-from bridge.protocol.wire import camel
+from bridge.protocol.wire import AnyParams, camel
 from bridge.rpc.registry import summary_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -129,7 +129,7 @@ class SchemaMaker:
         made: Schema = {"type": "object"}
         if required:
             made["required"] = required
-        if not self.written:
+        if not (self.written or issubclass(kind, AnyParams)):
             made["additionalProperties"] = False
         if known:
             made["properties"] = {

@@ -22,6 +22,7 @@ from cattrs.errors import (
 )
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
+from ..classes import frozen
 from .errors import bad_request, forget_traceback
 from .rules import Rule
 from .text import nearest, shown
@@ -45,6 +46,11 @@ class _RuleDefectError(Exception):
     """
 
 
+@frozen
+class AnyParams:
+    """Parameters among which a page may send fields that nobody reads."""
+
+
 @cache
 def camel(name: str) -> str:
     """Spell an attribute's name as the wire does."""
@@ -65,11 +71,11 @@ def _exactly(kind: type, also: type | None = None) -> Read:
 
 def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
     """
-    Build a converter that coerces nothing, and refuses unknown fields.
+    Build a converter that coerces nothing; only ``AnyParams`` may have unknown fields.
 
     :param spelling: From an attribute's name to the field's.
     """
-    c = Converter(forbid_extra_keys=True)
+    c = Converter()
     for kind in (str, bool, int):
         c.register_structure_hook(kind, _exactly(kind))
     c.register_structure_hook(float, _exactly(float, int))
@@ -81,7 +87,13 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
         }
 
     c.register_structure_hook_factory(
-        has, lambda cls: make_dict_structure_fn(cls, c, **renamed(cls))
+        has,
+        lambda cls: make_dict_structure_fn(
+            cls,
+            c,
+            _cattrs_forbid_extra_keys=not issubclass(cls, AnyParams),
+            **renamed(cls),
+        ),
     )
     # cattrs forgets what it was given when it meets another kind of list.
     c.register_unstructure_hook_factory(

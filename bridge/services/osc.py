@@ -17,9 +17,9 @@ from ..osc.ports import Listener, Sender
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
 from ..protocol.rules import MaxItems, Range, Text
-from ..protocol.wire import converter, unstructure
+from ..protocol.wire import AnyParams, converter, unstructure
 from ..rpc.hub import Event
-from ..rpc.registry import Caller, NoParams, method
+from ..rpc.registry import Caller, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
 
@@ -35,7 +35,7 @@ Port = Annotated[int, Range(limits.OSC_LEAST_PORT, 65535)]
 
 
 @frozen(eq=False, repr=False)
-class SendParams:
+class SendParams(AnyParams):
     """
     One message to send.
 
@@ -69,7 +69,7 @@ class SendResult:
 
 
 @frozen(eq=False, repr=False)
-class ListenParams:
+class ListenParams(AnyParams):
     """
     Where to listen.
 
@@ -214,13 +214,13 @@ class Osc:
         caller.on_close(self._ended)
         return ListenResult(ok=True, port=params.port, started=await holding)
 
-    @method(NoParams, StopResult)
-    async def stop(self, params: NoParams, caller: Caller) -> StopResult:
+    @method(AnyParams, StopResult)
+    async def stop(self, params: AnyParams, caller: Caller) -> StopResult:
         """Release this page's lease at once; the last lease closes the port."""
         return StopResult(ok=True, stopped=await self._listener.release(caller))
 
-    @method(NoParams, Status)
-    async def status(self, params: NoParams) -> Status:
+    @method(AnyParams, Status)
+    async def status(self, params: AnyParams) -> Status:
         """Return the port that is listened on, and counts of what came."""
         return self._status()
 

@@ -13,6 +13,7 @@ from ..http.target import read_url
 from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
 from ..protocol import limits
+from ..protocol.wire import AnyParams
 from ..rpc.registry import Caller, method
 
 _MOST_SECONDS = limits.OUTBOUND_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
@@ -20,7 +21,7 @@ _SET_COOKIE = "set-cookie"
 
 
 @frozen(eq=False, repr=False)
-class FetchParams:
+class FetchParams(AnyParams):
     """
     The request to make.
 

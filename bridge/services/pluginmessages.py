@@ -17,6 +17,7 @@ from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
 from ..protocol.steps import Step
+from ..protocol.wire import AnyParams
 
 _Ref = Annotated[
     str,
@@ -100,7 +101,7 @@ class PreviewParams:
 
 
 @frozen
-class BuildParams:
+class BuildParams(AnyParams):
     """
     How to name a build.
 
@@ -214,7 +215,7 @@ class PluginSet:
 
 
 @frozen
-class CheckUpdatesParams:
+class CheckUpdatesParams(AnyParams):
     """
     How to look for updates.
 

@@ -31,7 +31,7 @@ from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
 from ..protocol.errors import bad_request
 from ..protocol.steps import Step
-from ..protocol.wire import unstructure
+from ..protocol.wire import AnyParams, unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Caller, NoParams, NoResult, method
 from ..settings.options import Paths
@@ -208,8 +208,8 @@ class PluginService:
         await self._jobs.cancel(params.operation)
         return NoResult()
 
-    @method(NoParams, PluginList)
-    async def list(self, params: NoParams) -> PluginList:
+    @method(AnyParams, PluginList)
+    async def list(self, params: AnyParams) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
         records = read_records(self._store)
         listing: PluginList = await self._in_thread(self._trees.listing, records)
@@ -295,8 +295,8 @@ class PluginService:
         job.reached(Step.BUILD, "Building the bundle")
         return await self._rebuild.build()
 
-    @method(NoParams, KeysResult)
-    async def keys(self, params: NoParams) -> KeysResult:
+    @method(AnyParams, KeysResult)
+    async def keys(self, params: AnyParams) -> KeysResult:
         """List the authors' keys that were accepted."""
         records = read_records(self._store)
         return KeysResult(self._trust.keys({of: r.key_id for of, r in records.items()}))

@@ -18,8 +18,8 @@ from ..databases.results import Rows
 from ..protocol import limits
 from ..protocol.errors import bad_request
 from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
-from ..protocol.wire import converter
-from ..rpc.registry import Caller, NoParams, method
+from ..protocol.wire import AnyParams, converter
+from ..rpc.registry import Caller, method
 
 _MOST_SECONDS: Final = (
     limits.SQL_BUSY_SECONDS + limits.SQL_SECONDS + limits.CALL_SECONDS
@@ -61,7 +61,7 @@ _PARAM: Final = Check(
 
 
 @frozen(eq=False, repr=False)
-class Statement:
+class Statement(AnyParams):
     """
     One statement.
 
@@ -197,8 +197,8 @@ class Sql:
         self._check(params)
         raise bad_request("database: it is read-only")
 
-    @method(NoParams, DatabasesResult)
-    async def databases(self, params: NoParams) -> DatabasesResult:
+    @method(AnyParams, DatabasesResult)
+    async def databases(self, params: AnyParams) -> DatabasesResult:
         """List the databases, and the limits of statements."""
         return converter.structure(self.describe(), DatabasesResult)
 

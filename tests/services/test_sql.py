@@ -103,21 +103,10 @@ class SqlTests(ServiceCase):
         described = self.registry.describe()["sql"]
         self.assertEqual(described["methods"], ["query", "execute", "databases"])
         listed = self.successResultOf(self.calling("databases", {}))
-        self.assertEqual(
-            described,
-            {
-                "summary": described["summary"],
-                "methods": described["methods"],
-                **listed,
-            },
-        )
-        self.assertEqual(
-            listed["databases"],
-            [
-                {"alias": "places", "writable": False, "about": "Where one was."},
-                {"alias": "later", "writable": False, "about": "Not there yet."},
-            ],
-        )
+        own = {"summary": described["summary"], "methods": described["methods"]}
+        self.assertEqual(described, {**own, **listed})
+        entries = [{"alias": n, "writable": False, "about": ABOUT[n]} for n in ABOUT]
+        self.assertEqual(listed["databases"], entries)
         numbers = ("maxRows", "maxResultBytes", "maxParams", "maxStatementMs")
         self.assertEqual([listed[n] for n in numbers], [10_000, 8 * 2**20, 64, 5000])
         for sentence in ("paths", "statements", "reads", "blobs"):

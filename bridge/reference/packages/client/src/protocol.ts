@@ -327,7 +327,7 @@ export interface Methods {
   };
   /** Release this page's lease at once; the last lease closes the port. */
   "osc/stop": {
-    params: { [name: string]: never };
+    params: { [name: string]: unknown };
     result: {
       /** Always true. */ ok: boolean;
       /** Whether it was closed; not when others hold it, or have left a lease. */ stopped: boolean;
@@ -335,7 +335,7 @@ export interface Methods {
   };
   /** Return the port that is listened on, and counts of what came. */
   "osc/status": {
-    params: { [name: string]: never };
+    params: { [name: string]: unknown };
     result: {
       /** Whether a port is. */ listening: boolean;
       /** Where `send` sends to by default. */ sendPort: number;
@@ -410,7 +410,7 @@ export interface Methods {
   };
   /** List the installed plugins, and why some are not in the bundle. */
   "plugins/list": {
-    params: { [name: string]: never };
+    params: { [name: string]: unknown };
     result: {
       /** List entries, by id. */ plugins: Array<ListEntry>;
       /** `{id, reason}` of every plugin that is not built into the bundle: its tree is gone, not usable, or was changed. One whose manifest can be read is in `plugins` too, so that a page shows it. */
@@ -468,7 +468,7 @@ export interface Methods {
   };
   /** List the authors' keys that were accepted. */
   "plugins/keys": {
-    params: { [name: string]: never };
+    params: { [name: string]: unknown };
     result: { /** The last used first. */ keys: Array<KeyEntry>; };
   };
   /** Stop trusting an author's key, after a prompt; uninstalls nothing. */
@@ -526,7 +526,7 @@ export interface Methods {
   };
   /** List the databases, and the limits of statements. */
   "sql/databases": {
-    params: { [name: string]: never };
+    params: { [name: string]: unknown };
     result: {
       /** Every database. */ databases: Array<DatabaseEntry>;
       /** More rows are an error. */ maxRows: number;
