@@ -161,14 +161,18 @@ export const apiScenarios = {
     daemon.opened.emit();
     await quiet();
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 5);
+    // A daemon that is away hears of the end when it is back, once.
+    daemon.refuses = "osc/stop";
     endSame();
     await quiet();
-    equal(daemon.asked.filter((call) => call === "osc/stop").length, 1);
-    daemon.push("osc", { address: "/a", args });
-    await quiet();
+    daemon.refuses = "";
+    for (const _ of [1, 2]) {
+      daemon.push("osc", { address: "/a", args });
+      daemon.opened.emit();
+      await quiet();
+    }
     equal(seen.length, 2);
-    daemon.opened.emit();
-    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/stop").length, 2);
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 5);
   },
 

@@ -13,15 +13,17 @@ export class OscHub {
   readonly #daemon: Daemon;
   readonly #log: Log;
   readonly #listeners = new Set<Listener>();
+  /** Whether the daemon has not heard yet that none listens any more. */
+  #isEnding = false;
 
   constructor(daemon: Daemon, log: Log) {
     this.#daemon = daemon;
     this.#log = log;
     daemon.on("osc", (data) => this.#received(readMessage(data)));
-    // The daemon keeps the hold of a page that was away for a few minutes, no longer.
+    // The daemon keeps the hold of a page that was away for a few minutes, and passes it on.
     daemon.opened.listen(() => {
-      if (this.#listeners.size > 0) {
-        this.#quietly("osc/listen");
+      if (this.#listeners.size > 0 || this.#isEnding) {
+        this.#tell();
       }
     });
   }
@@ -46,14 +48,20 @@ export class OscHub {
 
   #remove(listener: Listener): void {
     if (this.#listeners.delete(listener) && this.#listeners.size === 0) {
-      this.#quietly("osc/stop");
+      this.#tell();
     }
   }
 
-  #quietly(method: "osc/listen" | "osc/stop"): void {
-    this.#daemon.call(method).catch((e: unknown) => {
-      this.#log.add("warn", HOST_SCOPE, `${method} failed: ${describe(e)}`);
-    });
+  /** Tell the daemon whether a plugin listens. */
+  #tell(): void {
+    const method = this.#listeners.size > 0 ? "osc/listen" : "osc/stop";
+    this.#daemon.call(method).then(
+      () => (this.#isEnding = false),
+      (e: unknown) => {
+        this.#isEnding = method === "osc/stop";
+        this.#log.add("warn", HOST_SCOPE, `${method} failed: ${describe(e)}`);
+      },
+    );
   }
 
   #received(message: OscMessage): void {
