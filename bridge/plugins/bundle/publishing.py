@@ -126,14 +126,14 @@ def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     """
     try:
         info = loads(read_bounded(bundle.with_name(INFO_FILE), MANIFEST_BYTES))
+        if type(info) is not dict or "dev" in info or info.get("version") != version:
+            return False
+        plugins = info.get("plugins")
+        if type(plugins) is not list or {*map(str, plugins)} != {*recorded}:
+            return False
         files = [bundle, bundle.with_name(f"{bundle.name}.map")]
         contents = [read_bounded(path, BUILD_BUNDLE_BYTES) for path in files]
     except (OSError, BridgeError):
-        return False
-    if type(info) is not dict or "dev" in info or info.get("version") != version:
-        return False
-    plugins = info.get("plugins")
-    if type(plugins) is not list or {*map(str, plugins)} != {*recorded}:
         return False
     digests = [sha256(content).hexdigest() for content in contents]
     return [info.get("sha256"), info.get("mapSha256")] == digests
