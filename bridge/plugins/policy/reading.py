@@ -35,14 +35,17 @@ _LIBRARY: Final = "React"
 """What makes elements, by the bundler's own default and so in the build."""
 
 # As in the build, but that an import whose names are not used stays to be checked.
+# With `alwaysStrict` the bundler would let errors of strict code pass, also in modules.
 _TSCONFIG: Final = json.dumps(
     {
         "compilerOptions": {
             **json.loads(TSCONFIG_RAW)["compilerOptions"],
+            "alwaysStrict": False,
             "importsNotUsedAsValues": "preserve",
         }
     }
 )
+_STRICT: Final = b'"use strict";'
 _PLAIN: Final = (
     "--target=esnext",
     "--charset=ascii",
@@ -134,18 +137,25 @@ async def read(
     loader = LOADERS[suffix_of(source.name)]
     if not source.has_elements:
         flags = _marking(loader, mark, source.names, is_mapped)
-        answer = _answer(await bundler.ask(_request(source.content, flags)))
+        answer = _answer(await bundler.ask(_request(_strict(source.content), flags)))
         # Types may be no syntax for the bundler, and no bundle can have them.
         is_passed_over = answer.error_line and is_declaration_name(source.name)
         return Answer("", "") if is_passed_over else answer
-    first = _answer(
-        await bundler.ask(_request(source.content, _plain(loader, mark, is_mapped)))
-    )
+    flags = _plain(loader, mark, is_mapped)
+    first = _answer(await bundler.ask(_request(_strict(source.content), flags)))
     # What does not compile is not read again.
     if first.error_line:
         return first
     flags = _marking("js", mark, marked_names(first.code), is_mapped)
     return _answer(await bundler.ask(_request(first.code.encode(), flags)))
+
+
+def _strict(content: bytes) -> bytes:
+    """Return a source as strict code, as all is in a module, with its lines."""
+    first, newline, rest = content.partition(b"\n")
+    if first.startswith(b"#!"):
+        return first + newline + _STRICT + rest
+    return _STRICT + content
 
 
 def _request(content: bytes, flags: list[str]) -> dict[str, Any]:

@@ -25,7 +25,8 @@ class Again:
 
     def ask(self, request: dict[str, Any]) -> Deferred[Any]:
         is_mapped = "--sourcemap=external" in request["flags"]
-        self.asked.append(f"{request['input'].decode()}{' mapped' * is_mapped}")
+        source = request["input"].decode().removeprefix('"use strict";')
+        self.asked.append(f"{source}{' mapped' * is_mapped}")
         return succeed(self._answers.pop(0))
 
 
