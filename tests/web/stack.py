@@ -308,7 +308,7 @@ class Stack:
         )
         token = FollowedToken(Path("token"), TOKEN, lambda: 0.0)
         self.guard = Guard(frozenset(), token, programs, pages, foreign, PORT)
-        light = frozenset({("sample", "refuse")})
+        light = frozenset({("sample", "refuse"), ("state", "get")})
         self.context = SharedContext(
             "1.2.3",
             Dispatcher(self.registry),

@@ -253,8 +253,7 @@ class _BuildRun:
             if plugin_of(directory) in self.needed:
                 _check_size(size)
         await self.in_thread(self.publish, bundle)
-        if bundle.warnings:
-            self.builder.warn(bundle.warnings)
+        self.warn(bundle)
 
     async def texts(self, bundling: Bundling) -> Table:
         """
@@ -279,6 +278,7 @@ class _BuildRun:
                 self.leave_out(directory, str(e))
             else:
                 texts[directory] = text
+                self.warn(made)
 
         await together(map(alone, self.directories))
         while sum(one.size for one in texts.values()) > limits.BUILD_PLUGINS_BYTES:
@@ -289,6 +289,11 @@ class _BuildRun:
         self.directories[:] = texts
         realm = await bundling.bundle(realm_target(profile))
         return text_table(texts, realm.script)
+
+    def warn(self, bundle: Bundle) -> None:
+        """Pass on what the bundler warned of."""
+        if bundle.warnings:
+            self.builder.warn(bundle.warnings)
 
     def leave_out(self, directory: str, why: str) -> None:
         """

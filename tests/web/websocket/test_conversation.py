@@ -57,6 +57,7 @@ class ConversationCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Begin one, with two requests at once and one a second after."""
         stack = Stack(rate=1.0, burst=10, requests=(1.0, 2), clock=Clock())
+        stack.add_state()
         self.clock, self.sample, self.hub = stack.clock, stack.sample, stack.hub
         self.logs, self.wire = stack.logs, Wire()
         self.conversation = Conversation(stack.context, self.wire)
@@ -68,8 +69,10 @@ class ConversationCase(SynchronousTestCase):
         self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
         self.wire.got.clear()
 
-    def call(self, name: str, request_id: str = "1", **params: Any) -> None:
-        frame = {"type": "request", "id": request_id, "service": "sample"}
+    def call(
+        self, name: str, request_id: str = "1", service: str = "sample", **params: Any
+    ) -> None:
+        frame = {"type": "request", "id": request_id, "service": service}
         self.send({**frame, "method": name, "params": params})
 
 
@@ -243,11 +246,17 @@ class PacingTests(PairedCase):
         self.assertEqual(self.sample.heard, ["0", "1", "2", "3"])
 
     def test_light_calls_do_not_wait(self) -> None:
-        """What has a budget of its own is not held up by what is paced."""
-        self.call_notes(4)
+        """They wait for no paced call, but for one of their namespace."""
+        self.call_notes(2)
         self.wire.got.clear()
-        self.call("refuse", "light")
-        self.assertEqual([frame["id"] for frame in self.wire.got], ["light"])
+        self.call("set", "1", "state", ns="a", key="k", value=1)
+        self.call("get", "2", "state", ns="a", key="k")
+        self.call("get", "3", "state", ns="b", key="k")
+        self.call("refuse", "4")
+        self.clock.advance(2)
+        found = {frame["id"]: frame.get("result") for frame in self.wire.got}
+        self.assertEqual(list(found), ["3", "4", "1", "2"])
+        self.assertEqual(found["2"], {"value": 1})
 
 
 class ClosingTests(PairedCase):
