@@ -5,15 +5,18 @@ others wait in turn, and a holder that goes gives everything back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import field
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.python.failure import Failure
 
 from ..classes import define
 from ..protocol.errors import BridgeError, shutting_down, unavailable
+
+T = TypeVar("T")
 
 _GONE: Final[Any] = object()
 """The holder of what goes on when its own has gone."""
@@ -222,3 +225,31 @@ class Shares:
 
 def _count(places: list[Place], holder: Holder | None) -> int:
     return sum(place.holder is holder for place in places)
+
+
+@define(eq=False)
+class SharedRuns(Generic[T]):
+    """One run of a function at a time: all requests during it share the next one."""
+
+    _run: Callable[[], Awaitable[T]]
+    _lock: DeferredLock = field(factory=DeferredLock)
+    _waiters: list[Deferred[T]] = field(factory=list, init=False)
+
+    def ask(self) -> Deferred[T]:
+        """Return what fires with the result of a run that has yet to begin."""
+        waiter: Deferred[T] = Deferred()
+        self._waiters.append(waiter)
+        if len(self._waiters) == 1:  # else a run for these waits for its turn already
+            Deferred.fromCoroutine(self._run_for_waiters())
+        return waiter
+
+    async def _run_for_waiters(self) -> None:
+        async with self._lock:
+            waiters, self._waiters = self._waiters, []
+            result: T | Failure
+            try:
+                result = await self._run()
+            except Exception:  # noqa: BLE001
+                result = Failure()
+            for waiter in waiters:
+                waiter.callback(result)

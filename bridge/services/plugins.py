@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, field
 
 from ..approval.approvers import Approver
 from ..approval.prompts import Operation
 from ..classes import define, frozen
+from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
 from ..plugins.installed.keys import Trust
@@ -100,6 +101,10 @@ class PluginService:
     _approver: Approver
     _paths: Paths
     _build_problem: Callable[[], str] = str
+    _listings: SharedRuns[PluginList] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._listings = SharedRuns(self._listed)
 
     def describe(self) -> dict[str, Any]:
         """
@@ -211,9 +216,18 @@ class PluginService:
     @method(AnyParams, PluginList)
     async def list(self, params: AnyParams) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
-        records = read_records(self._store)
-        listing: PluginList = await self._in_thread(self._trees.listing, records)
+        listing = await self._listings.ask()
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
+
+    async def _listed(self) -> PluginList:
+        """List what is installed: again, when that has changed meanwhile."""
+        trees, before, listing = self._trees, None, PluginList([], [])
+        while True:
+            now = read_records(self._store), {*trees.unsettled}, {**trees.linked}
+            if now == before:
+                return listing
+            listing = await self._in_thread(trees.listing, now[0])
+            before = now
 
     @method(AboutParams, About)
     async def about(self, params: AboutParams) -> About:

@@ -90,11 +90,33 @@ class PluginServiceTests(ServiceCase):
         self.assert_refused("about", {"id": "../x"}, "invalid_id: ")
         self.call("install", url=url_of("good"))
         self.assertEqual(self.call("about", id="good"), {"readme": "", "icon": ""})
+        # What is uninstalled meanwhile is no failed operation's.
+        self.bench.threads.slow = "about"
+        self.bench.threads.before = {"exists": self.bench.threads.go_on}
+        asked = self.calling("about", {"id": "good"})
+        self.call("uninstall", id="good")
+        error = self.failureResultOf(asked, BridgeError).value
+        self.assertRegex(error.message, "^not_installed: its directory is gone")
+        self.call("install", url=url_of("good"))
         # A newer release may demand what the tree has not.
         self.patch(manifest, "ENTRY_FILE", "other.ts")
         self.assert_refused("about", {"id": "good"}, "manifest_invalid: ")
         (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
         self.assert_refused("about", {"id": "good"}, "unsigned: ")
+
+    def test_attack_lists_without_end(self):
+        """Two runs are for all who ask at once, and neither lists what is gone."""
+        self.call("install", url=url_of("good"))
+        threads = self.bench.threads
+        threads.slow = "listing"
+        first, *others = [self.calling("list", {}) for _ in range(9)]
+        self.call("uninstall", id="good")
+        threads.step()  # this one has read what was installed
+        for answered in ([first], others):
+            self.assertNoResult(answered[0])
+            threads.step()
+            lists = list(map(self.successResultOf, answered))
+            self.assertEqual(lists, [{"plugins": [], "broken": []}] * len(answered))
 
     def test_preview_params(self):
         """One of the two is required, and just one."""
@@ -177,13 +199,9 @@ class PluginServiceTests(ServiceCase):
         self.bench.approver.answers = [None]
         for name in "abcd":
             self.calling("install", {"url": url_of(name)}, page)
-        for name, params in (
-            ("forget_key", {"keyId": KEY}),
-            ("uninstall", {"id": "good"}),
-        ):
-            refusal = self.failureResultOf(
-                self.calling(name, params, page), BridgeError
-            )
+        others = {"forget_key": {"keyId": KEY}, "uninstall": {"id": "good"}}
+        for asked in others.items():
+            refusal = self.failureResultOf(self.calling(*asked, page), BridgeError)
             self.assertEqual(refusal.value.code, "unavailable")
 
     def test_keys(self):

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define
+from ...concurrency.shares import SharedRuns
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
@@ -48,10 +49,7 @@ class EventSink(Protocol):
 @define(eq=False)
 class Rebuild:
     """
-    Builds, one run at a time.
-
-    All requests during a run share one more run: each gets the report of a run that
-    began after the request.
+    Builds, one run at a time; see ``SharedRuns``.
 
     :ivar lock: Held by each run, and by what must not happen during one.
     """
@@ -63,11 +61,14 @@ class Rebuild:
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
     lock: DeferredLock = field(factory=DeferredLock, init=False)
-    _waiters: list[Deferred[Any]] = field(factory=list, init=False)
+    _runs: SharedRuns[Report] = field(init=False)
     _needed: set[str] = field(factory=set, init=False)
     _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._runs = SharedRuns(self._build_once, self.lock)
 
     def build(self, *needed: str) -> Deferred[Report]:
         """
@@ -79,12 +80,8 @@ class Rebuild:
         """
         if self._closed:
             return fail(shutting_down())
-        waiter: Deferred[Any] = Deferred()
-        self._waiters.append(waiter)
         self._needed.update(needed)
-        if len(self._waiters) == 1:  # else a run for these waits for its turn already
-            Deferred.fromCoroutine(self._build_for_waiters())
-        return waiter
+        return self._runs.ask()
 
     def begin(self) -> None:
         """Build without a caller; a daemon that ends need not."""
@@ -100,19 +97,8 @@ class Rebuild:
 
         self.build().addErrback(log_failure)
 
-    async def _build_for_waiters(self) -> None:
-        async with self.lock:
-            waiters, self._waiters = self._waiters, []
-            needed, self._needed = frozenset(self._needed), set()
-            result: Report | Failure
-            try:
-                result = await self._build_once(needed)
-            except Exception:  # noqa: BLE001
-                result = Failure()
-            for waiter in waiters:
-                waiter.callback(result)
-
-    async def _build_once(self, needed: frozenset[str]) -> Report:
+    async def _build_once(self) -> Report:
+        needed, self._needed = frozenset(self._needed), set()
         if self._cut:
             raise shutting_down()
         records = read_records(self._store)

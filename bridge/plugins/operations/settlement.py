@@ -144,9 +144,10 @@ class InstalledSet:
         exchange = self._pending
         if exchange is None:
             return
-        # Until the trees are where they belong, nothing of the plugin is built.
-        self._trees.unsettled.add(exchange.plugin_id)
         done = exchange.is_done(self._store)
+        if not done:
+            # Until the trees are where they belong, nothing of the plugin is built.
+            self._trees.unsettled.add(exchange.plugin_id)
         if exchange.is_recorded(self._store) and not done:
             _take_back(exchange, self._store)
         if not await self._in_thread(self._journal.exists):
