@@ -69,7 +69,9 @@ class PageFile:
         """
         self.is_former = self._moved() and not self.reopen()
         self.size = os.fstat(self._fd).st_size
-        if self.size and self.size + len(lines) > self._max_bytes:
+        # What has the name of a former file is another's.
+        full = self.size + len(lines) > self._max_bytes
+        if self.size and full and not self.is_former:
             self._rotate()
         # Some file systems count no links: it is asked only where it is needed.
         if self.is_former and os.fstat(self._fd).st_nlink == 0:

@@ -48,7 +48,7 @@ class Dispatch:
     """
     Call the method the request names.
 
-    :ivar after: In this many seconds; calls of one socket keep their order.
+    :ivar after: In this many seconds, or after those of its namespace that wait.
     """
 
     request: Request

@@ -151,11 +151,14 @@ class AppendTests(PageFileCase):
         full = OSError(errno.EMFILE, "too many")
         with mock.patch.object(pagefile.os, "open", side_effect=full):
             file.append(b"456\n")
-            self.assertEqual(self.older(), b"123\n456\n")
             self.path.symlink_to("elsewhere")
+            file.append(b"789\n")
+            self.assertEqual(self.older(), b"123\n456\n789\n")
+            file.older.unlink()
             self.assertRaises(FileNotFoundError, file.append, b"lost\n")
-        file.append(b"789\n")
-        self.assertEqual(self.path.read_bytes(), b"789\n")
+        self.path.unlink()
+        file.append(b"new\n")
+        self.assertEqual(self.path.read_bytes(), b"new\n")
 
     def test_attack_replaced(self) -> None:
         """Neither a link nor a directory of others is followed, put there meanwhile."""

@@ -31,6 +31,8 @@ from .sendqueue import SendQueue
 
 T = TypeVar("T")
 
+# Timers of the same time run in any order.
+_MOMENT: Final = 1e-6
 _TOO_HEAVY: Final = BridgeError(
     Code.RATE_LIMITED,
     f"calls under way and unread answers hold {limits.UNSENT_BYTES} bytes",
@@ -279,15 +281,29 @@ class Conversation:
             self.send_queue.put(frames.refusal(request.id, _TOO_HEAVY))
             return
         self._held += size
-        clock = self._context.clock
-        # What is due already goes first: calls keep their order.
-        if after or (
-            self._paced and any(t.getTime() <= clock.seconds() for t, *_ in self._paced)
-        ):
+        before = self._before(request) if self._paced else []
+        if after or before:
+            after = max([after, *before])
+            clock = self._context.clock
             timer = clock.callLater(after, self._call_paced, request, size)
             self._paced.append((timer, request, size))
         else:
             self._call(request, size)
+
+    def _before(self, request: Request) -> list[float]:
+        """
+        Return in how many seconds the calls are made that go before a request.
+
+        They are due already, or of its namespace: a light read is answered with what
+        was set before it.
+        """
+        now, namespace = self._context.clock.seconds(), request.params.get("ns")
+        return [
+            max(0.0, timer.getTime() - now + _MOMENT)
+            for timer, earlier, _ in self._paced
+            if timer.getTime() <= now
+            or (type(namespace) is str and earlier.params.get("ns") == namespace)
+        ]
 
     def _take_paced(self) -> list[tuple[Request, int]]:
         """Return the calls that wait, which are not made any more."""
