@@ -21,7 +21,7 @@ import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js"
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
 import { type FakeElement, GIF_URL, withDocument } from "./fakedocument.js";
-import { connected, entry, manifestOf, running, stages } from "./pagefixture.js";
+import { connected, entry, fixture, manifestOf, running, stages } from "./pagefixture.js";
 import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
 import { FakeEnvironment, equal, failure, pending, quiet, refusal, settle, thrown } from "../../clients/typescript/test/fakeenvironment.js";
 
@@ -555,6 +555,12 @@ export const realmScenarios = {
     await page.runtime.installed([{ id: "good-one", keyId: "", dev: true }]);
     await page.runtime.installed([]);
     equal([stages(page), page.daemon.stored.has("own")], [["gone-one removed", "good-one removed"], true]);
+    // Loaded again with it, as when no bundle could be built without it.
+    const again = fixture([entry("gone-one", { activate: nothing })], page);
+    await again.runtime.installed([]);
+    again.daemon.opened.emit();
+    await quiet();
+    equal([stages(again), again.daemon.stored.has("own")], [["gone-one removed"], true]);
   },
 
   async page_that_is_left() {

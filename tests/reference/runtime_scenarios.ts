@@ -25,7 +25,6 @@ function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry
   };
 }
 
-
 export const runtimeScenarios = {
   /** One that fails, or throws while it is loaded, stops no other. */
   async plugins_are_isolated() {
@@ -327,14 +326,6 @@ export const runtimeScenarios = {
     page.daemon.refuses = "state/set";
     equal((await failure(page.runtime.setEnabled("some-plugin", false))).message, "not now");
     equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin running"], true]);
-  },
-
-  /** A switch is as the daemon has it, also when only the answer was lost. */
-  async switch_whose_answer_is_lost() {
-    const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
-    page.daemon.loses = "state/set";
-    await page.runtime.setEnabled("some-plugin", false);
-    equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin off"], false]);
   },
 
   /** Until the daemon says what it has, a change that was not answered counts neither way. */

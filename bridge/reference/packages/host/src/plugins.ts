@@ -21,7 +21,7 @@ const TRIED_MILLISECONDS = 10_000;
  * - `failed`: it did not start.
  * - `stopped`: it ran, and the page ended it.
  * - `off`: switched off; it does not run.
- * - `removed`: uninstalled since the page was loaded, and maybe installed again.
+ * - `removed`: uninstalled, and maybe installed again since the page was loaded.
  * - `suspended`: it does not run because the page is in safe mode.
  * - `paused`: it does not run while it is found out which plugin ends all of them.
  */
@@ -169,18 +169,19 @@ export class Plugins {
   }
 
   /**
-   * The daemon listed what is installed: what was, and is no more, ends.
+   * The daemon listed what is installed: what is not, and is still in the bundle, ends.
    *
-   * @returns The ids of those.
+   * @returns The ids of what was in an earlier list. Others may have been linked.
    */
   installed(ids: ReadonlySet<string>): readonly string[] {
-    const gone = this.all.filter(({ manifest: { id } }) => this.#installed.has(id) && !ids.has(id));
-    for (const compiled of gone) {
+    const lacks = ({ manifest: { id } }: Compiled): boolean => !ids.has(id);
+    for (const compiled of this.all.filter(lacks)) {
       this.#closeOne(compiled);
       this.#become(compiled, "removed");
     }
+    const gone = [...this.#installed].filter((id) => this.#compiled.has(id) && !ids.has(id));
     this.#installed = ids;
-    return gone.map(({ manifest }) => manifest.id);
+    return gone;
   }
 
   /** Close whatever runs, at once: the page is being left. */
