@@ -3,7 +3,7 @@ The bounded queue of what is to be sent to one page.
 
 Responses always wait their turn.  Pushes do not pile up for a page that reads
 slowly: the oldest of those that report a moment are dropped and counted, and of
-those that report the present state only the newest is kept.
+those that report the present state only the newest before each response is kept.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ class SendQueue:
                 self._begin(text)
             return
         if event in LATEST:
-            self.replaced += self._remove(lambda queued: queued == event)
+            # What was put before a response may be of its operation: it stays there.
+            kinds = [queued for queued, _ in self._queue]
+            since = len(kinds) - kinds[::-1].index(None) if None in kinds else 0
+            self.replaced += self._remove(lambda queued: queued == event, since)
         elif event is not None and self._pushes >= QUEUED_PUSHES:
             self.dropped += self._remove(lambda queued: queued not in LATEST | AWAITED)
         self._queue.append((event, text))
@@ -143,10 +146,10 @@ class SendQueue:
                 self._begun = b""
             self.send(text[start:end], start == 0, last)
 
-    def _remove(self, unwanted: Callable[[str], bool]) -> bool:
-        """Remove the oldest push that is ``unwanted`` from the queue."""
+    def _remove(self, unwanted: Callable[[str], bool], since: int = 0) -> bool:
+        """Remove the oldest push that is ``unwanted``, from a place in the queue on."""
         for index, (event, text) in enumerate(self._queue):
-            if event is not None and unwanted(event):
+            if index >= since and event is not None and unwanted(event):
                 del self._queue[index]
                 self._bytes -= len(text)
                 self._pushes -= 1
