@@ -26,6 +26,7 @@ from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
+from bridge.provision.hostsources import install_sources
 from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
 from bridge.system.reactor import run_once
@@ -391,8 +392,8 @@ class DaemonTests(TestCase):
         await daemon.stopService()
         self.assertFalse(paths.data.journal.exists())
 
-    def test_foreign_journal(self):
-        """A journal of another version is reported in one line, and is kept."""
+    def test_not_of_this_daemon(self):
+        """Another version's journal and another host's sources end it in one line."""
         paths = self.interrupt()
         paths.data.journal.write_text("{}")
         self.patch(assembly, "_lock", lambda data: mock.Mock())
@@ -401,10 +402,12 @@ class DaemonTests(TestCase):
             building = ensureDeferred(oneshot.build(reactor, paths))
             self.failureResultOf(building).raiseException()
 
-        for begin in (build, lambda: tap.assemble(reactor, self.options())):
-            status, text = self.refused(partial(tap._exit_on_error, begin))
-            self.assertEqual(status, 1)
-            self.assertIn("is not a journal of this version", text)
+        for why in ("is not a journal of this version", "is of the host vrcnext, not"):
+            for begin in (build, lambda: tap.assemble(reactor, self.options())):
+                status, text = self.refused(partial(tap._exit_on_error, begin))
+                self.assertEqual(status, 1)
+                self.assertIn(why, text)
+            install_sources({}, paths.data, "0.1", "vrcnext", force=True)
         self.assertTrue((paths.data.plugins / ".tmp-0b").exists())
 
     async def test_build_during_an_operation(self):

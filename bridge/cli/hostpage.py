@@ -12,6 +12,7 @@ from twisted.internet.error import CannotListenError
 from ..datadir.ownership import write_file
 from ..datadir.token import TokenError, read_token
 from ..demo.page import Builds, page_site
+from ..provision.hostsources import check_host
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
@@ -23,10 +24,11 @@ _LOOPBACK: Final = "127.0.0.1"
 
 def check_own_host(place: Paths) -> None:
     """
-    Check that this host's page ships with us.
+    Check that this host's page ships with us, and that the directory is this host's.
 
-    :raise CommandError: It does not.
+    :raise UserError: It is not.
     """
+    check_host(place)
     if place.profile.name != OWN_HOST:
         raise CommandError(
             f"{place.profile.application} shows its page itself; plugin-bridge shows "

@@ -23,12 +23,12 @@ from typing import Annotated, BinaryIO, Final
 from .. import __version__
 from ..classes import frozen
 from ..datadir.ownership import make_directories, write_file
-from ..datadir.paths import HOST_FILES, DataDir
+from ..datadir.paths import HOST_FILES, DataDir, DataDirError
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.rules import Text
 from ..protocol.strictjson import dumps, loads_unique
-from ..protocol.text import shown
+from ..protocol.text import shown, visible
 from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import NotRegularError, open_regular, read_bounded, sync_directory
@@ -54,10 +54,12 @@ class InstalledSources:
 
     :ivar version: Of the plugin-bridge that installed them.
     :ivar digest: Of all of them, as they were then; see ``digest_of``.
+    :ivar host: The name of the profile that they are for; empty: not known.
     """
 
     version: Annotated[str, Text(64)]
     digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
+    host: str = ""
 
 
 def read_sources(given: Path) -> Sources:
@@ -213,6 +215,20 @@ def _record(folder: Path) -> InstalledSources | None:
         return None
 
 
+def check_host(place: Paths) -> None:
+    """
+    Check that a data directory is not another host's, as far as it is known.
+
+    :raise DataDirError: The sources in it are another host's.
+    """
+    record, name = installed_record(place.data), place.profile.name
+    if record is not None and record.host not in ("", name):
+        raise DataDirError(
+            f"{place.data.root} is of the host {visible(record.host)}, not of {name}; "
+            f"choose another directory for {name} with --data-dir"
+        )
+
+
 def sources_problem(place: Paths) -> str:
     """
     Return which version has installed the host's sources, if it was another one.
@@ -271,7 +287,7 @@ def _unmodified(folder: Path) -> Sources | None:
 
 
 def install_sources(
-    sources: Sources, data: DataDir, version: str, *, force: bool
+    sources: Sources, data: DataDir, version: str, host: str = "", *, force: bool
 ) -> bool:
     """
     Replace the content of ``host/`` by these sources, for the user alone.
@@ -279,7 +295,7 @@ def install_sources(
     What was changed, or has no record, as VRCNext's earlier daemon had none, is kept as
     ``host.1``.
 
-    :param version: Of this plugin-bridge, which is recorded.
+    :param version: Of this plugin-bridge, which is recorded; so is ``host``.
     :param force: Even if they are already installed.
     :return: Whether anything was written.
     :raise SetupError: Not only sources are in place, and no setup installed them.
@@ -287,7 +303,7 @@ def install_sources(
     """
     end_replacement(data)
     _check_replaceable(data.host)
-    record = InstalledSources(version, digest_of(sources))
+    record = InstalledSources(version, digest_of(sources), host)
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
     if in_place and not force:
         return False

@@ -13,6 +13,7 @@ from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..protocol.text import shown
 from ..settings.options import Paths
 from ..system.locks import LockedError
+from .hostsources import check_host
 from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
@@ -37,7 +38,8 @@ def check_removable(place: Paths) -> None:
     """
     Check that a directory is the daemon's, before all in it is deleted.
 
-    :raise SetupError: It is a link, holds your home directory, or has other files.
+    :raise UserError: It is a link, another host's, holds your home directory, or has
+        other files.
     """
     data, root = place.data, place.data.root
     if not root.exists():
@@ -45,6 +47,7 @@ def check_removable(place: Paths) -> None:
     home = Path.home().resolve()
     if root.is_symlink() or root.resolve() in (home, *home.parents):
         raise SetupError(f"{root} is no data directory of its own; nothing was removed")
+    check_host(place)
     names = (*data.names(), _OLD_LOG, *_placed_names(place))
     own = re.compile(f"(?:{'|'.join(map(re.escape, names))}){_SUFFIX}")
     for path in sorted(root.iterdir()):

@@ -35,6 +35,7 @@ from .downloads import (
 )
 from .hostsources import (
     Sources,
+    check_host,
     end_replacement,
     install_sources,
     installed_record,
@@ -89,9 +90,10 @@ class Setup:
         Install everything.
 
         :raise SetupError: Something could not be installed; all else was.
-        :raise DataDirError: The data directory can't be used.
+        :raise DataDirError: The data directory can't be used, or is another host's.
         """
         self.place.data.create()
+        check_host(self.place)
         with _alone(self.place.data, NPM_SECONDS):
             self._install_all(bundler_only)
 
@@ -140,11 +142,13 @@ class Setup:
         return library_files(find_library(self.environ))
 
     def _install_sources(self, sources: Sources) -> None:
-        data, force = self.place.data, self.force
-        for needed in self.place.profile.needed_sources:
+        data, profile = self.place.data, self.place.profile
+        for needed in profile.needed_sources:
             if (inside := needed.removeprefix("host/")) not in sources:
                 raise SetupError(f"--host-sources: there is no {inside}")
-        changed = install_sources(sources, data, __version__, force=force)
+        changed = install_sources(
+            sources, data, __version__, profile.name, force=self.force
+        )
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")
         for path in kept_sources(data):
@@ -184,7 +188,8 @@ def renew_sources(place: Paths) -> str:
             library = library_at_hand(data)
             if unmodified_sources(data) is None or not library:
                 return problem
-            install_sources({**own_sources(), **library}, data, __version__, force=True)
+            sources = {**own_sources(), **library}
+            install_sources(sources, data, __version__, OWN_HOST, force=True)
     except (OSError, SetupError):
         return problem
     return (

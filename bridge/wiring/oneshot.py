@@ -15,6 +15,7 @@ from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.settlement import recover
 from ..plugins.tree.tree import Verified
+from ..provision.hostsources import check_host
 from ..settings.options import Paths
 from ..store.generations import read_state
 from ..store.store import Store
@@ -43,10 +44,12 @@ async def build(reactor: Any, paths: Paths) -> Report:
     It may run alongside a daemon, whose state it only reads; and it waits for the
     operation that a daemon has under way, whose trees and records disagree.
 
+    :raise DataDirError: The directory is another host's, or can't be used.
     :raise StoreError: The state file can't be read.
     :raise JournalError: An operation was interrupted, and can't be settled.
     """
     paths.data.create()
+    check_host(paths)
     trees = Trees(paths.data, paths.profile, lambda: "")
 
     def verify() -> Verified | None:

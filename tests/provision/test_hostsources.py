@@ -205,7 +205,7 @@ class InstallingTests(SourcesCase):
 
     def expected(self) -> dict[str, bytes]:
         """The needed sources, their record, and what was there besides."""
-        record = {"version": "1.0", "digest": digest_of(NEEDED)}
+        record = {"version": "1.0", "digest": digest_of(NEEDED), "host": ""}
         return {
             "token": b"kept",
             "host/installed.json": json.dumps(record, separators=(",", ":")).encode(),

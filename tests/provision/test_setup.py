@@ -14,6 +14,7 @@ from bridge.datadir.paths import DataDir
 from bridge.protocol.errors import UserError
 from bridge.provision import setup as command
 from bridge.provision.hostsources import install_sources, installed_sources
+from bridge.provision.removal import check_removable
 from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.options import locate
 from bridge.system.locks import acquire
@@ -121,6 +122,11 @@ class OtherHostTests(SetupCase):
         self.setup_host("vrcnext", host_sources=reference)
         self.setup_host("vrcnext")
         self.assertEqual(self.printed[1], "host sources: already installed")
+        # As a data-dir in config.toml is any host's: the reference host has its own.
+        place = locate("reference", self.data.root, None)
+        for step in (self.setup_host, lambda: check_removable(place)):
+            why = str(self.assertRaises(UserError, step))
+            self.assertTrue(why.startswith(f"{self.data.root} is of the host vrcnext"))
 
     def test_without_a_realm(self):
         """What the host's plugins need is missed before anything is replaced."""
