@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from threading import RLock
+from queue import SimpleQueue
+from threading import Event, RLock, Thread
 from typing import Annotated, Any, Final, TextIO
 
 from attrs import field
@@ -29,6 +31,7 @@ from .protocol.strictjson import dumps
 from .protocol.text import Secrets, redacted, timestamp, visible
 from .protocol.wire import unstructure
 from .settings.config import LOG_LEVELS
+from .system.files import write_all
 
 _LEVELS: Final = {
     LogLevel.debug: "debug",
@@ -40,6 +43,9 @@ _LEVELS: Final = {
 
 # As in syslog.
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warn": 4, "error": 3}
+
+_WAITING_LINES: Final = 1000
+_PATIENCE_SECONDS: Final = 1.0
 
 
 @frozen
@@ -128,24 +134,80 @@ class Output:
     """
     Writes every event to a stream; a broken stream is not an error.
 
+    A thread does it, since a terminal or a pipe may not be read for a while.  What
+    does not fit into its queue is dropped and counted.
+
     :ivar _stream: Standard error.
     :ivar _form: ``text`` or ``json``.
     :ivar _secrets: What must never be shown.
     :ivar _journal: Whether lines go to the journal, and carry its levels.
+    :ivar _runs: Whether the reactor runs, which must not wait.  Before and after, each
+        line is waited for, since it may be the process's last.
     """
 
     _stream: TextIO
     _form: str
     _secrets: Secrets
     _journal: bool = False
+    _runs: Callable[[], bool] = lambda: False
+    # Unlike others, it may be put into by a signal's handler, too.
+    _lines: SimpleQueue[str | Event] = field(factory=SimpleQueue, init=False)
+    _dropped: int = field(default=0, init=False)
+    _patience: float = field(default=_PATIENCE_SECONDS, init=False)
+    _thread: Thread | None = field(default=None, init=False)
 
     def __call__(self, event: LogEvent) -> None:
-        text = self._text(read_event(event, self._secrets))
-        try:
-            self._stream.write(text + "\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            pass  # there is nowhere left to report it
+        entry = read_event(event, self._secrets)
+        if not self._started():
+            self._write(self._text(entry))
+            return
+        self._enqueue(entry)
+        if self._runs():
+            self._patience = _PATIENCE_SECONDS
+        else:
+            self.drain()
+
+    def drain(self) -> None:
+        """Wait until all lines are written: at most a second in all, once it ends."""
+        if self._thread is None:
+            return
+        done, begun = Event(), time.monotonic()
+        self._lines.put(done)
+        done.wait(self._patience)
+        self._patience -= time.monotonic() - begun
+
+    def _started(self) -> bool:
+        """Whether there is a thread; no sooner than twistd has forked."""
+        if self._thread is None:
+            thread = Thread(target=self._write_lines, name="output", daemon=True)
+            with suppress(RuntimeError):  # there can be no more threads
+                thread.start()
+                self._thread = thread
+        return self._thread is not None
+
+    def _enqueue(self, entry: LogEntry) -> None:
+        if self._lines.qsize() >= _WAITING_LINES:
+            self._dropped += 1
+            return
+        if self._dropped:
+            why, self._dropped = f"{self._dropped} lines were not shown", 0
+            lost = LogEntry(entry.time, "warn", "daemonlog", why)
+            self._lines.put(self._text(lost))
+        self._lines.put(self._text(entry))
+
+    def _write_lines(self) -> None:
+        while True:
+            line = self._lines.get()
+            if isinstance(line, Event):
+                line.set()
+            else:
+                self._write(line)
+
+    def _write(self, line: str) -> None:
+        # Not by the stream: the process could not end while that is locked.
+        with suppress(OSError, ValueError):  # there is nowhere left to report it
+            content = f"{line}\n".encode(self._stream.encoding, "backslashreplace")
+            write_all(self._stream.fileno(), content)
 
     def _text(self, entry: LogEntry) -> str:
         if not self._journal:

@@ -26,16 +26,9 @@ from bridge.protocol.limits import DAEMON_LOG_BYTES
 from .directories import fresh_directory
 
 
-class Broken(io.StringIO):
-    """A stream whose other end is gone."""
-
-    def write(self, _: str) -> int:
-        raise BrokenPipeError
-
-
 class OutputCase(SynchronousTestCase):
     def setUp(self) -> None:
-        self.stream = io.StringIO()
+        self.stream = self.enterContext(tempfile.TemporaryFile("w+"))
 
     def logger(self, *args: Any, **kwargs: Any) -> Logger:
         """Make a logger that writes to the stream."""
@@ -43,7 +36,8 @@ class OutputCase(SynchronousTestCase):
         return Logger("bridge.web.site.Site", observer=LogPublisher(output))
 
     def written(self) -> str:
-        return self.stream.getvalue()
+        self.stream.seek(0)
+        return self.stream.read()
 
 
 class TextTests(OutputCase):
@@ -67,10 +61,28 @@ class TextTests(OutputCase):
 
     def test_broken_stream(self) -> None:
         """A stream that is gone is not an error."""
-        for stream in (Broken(), io.StringIO()):
-            stream.close()
+        read, write = os.pipe()
+        os.close(read)
+        with open(write, "w") as stream:
             Output(stream, "text", tuple)({"log_format": "x"})
-        Output(Broken(), "text", tuple)({"log_format": "x"})
+        Output(stream, "text", tuple)({"log_format": "x"})
+
+    def test_attack_nobody_reads(self) -> None:
+        """Nothing waits for a reader; what was too much for the queue is counted."""
+        read, write = os.pipe()
+        stream = self.enterContext(open(write, "w"))
+        reader = self.enterContext(open(read, "rb"))
+        output = Output(stream, "text", tuple, runs=lambda: True)
+        log = Logger("bridge.x", observer=LogPublisher(output))
+        for number in range(3000):
+            log.info("{number:099}", number=number)
+        text = b"".join(reader.readline() for _ in range(1100))
+        log.info("the last")
+        while not text.endswith(b"the last\n"):
+            text += reader.readline()
+        lines = [int(line[-99:]) for line in text.splitlines() if b" 00" in line]
+        self.assertEqual(lines, list(range(len(lines))))
+        self.assertIn(f"{3000 - len(lines)} lines were not shown".encode(), text)
 
     def test_secrets(self) -> None:
         """A secret appears neither in a message nor in a traceback."""
@@ -137,7 +149,7 @@ class LevelTests(OutputCase):
     def test_each_level(self) -> None:
         """Each level shows itself and what is above it."""
         for index, level in enumerate(self.CALLS[:4]):
-            self.stream = io.StringIO()
+            self.setUp()
             output = at_least(level, Output(self.stream, "text", tuple))
             logger = Logger("bridge", observer=LogPublisher(output))
             for call in self.CALLS:

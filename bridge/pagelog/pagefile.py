@@ -11,7 +11,7 @@ from pathlib import Path
 from ..classes import define
 from ..datadir.ownership import NotOwnError, check, check_above, make_directories
 from ..protocol.errors import UserError
-from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
+from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private, write_all
 from ..system.users import is_own
 
 
@@ -77,7 +77,7 @@ class PageFile:
         if self.is_former and os.fstat(self._fd).st_nlink == 0:
             raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
         try:
-            _write_all(self._fd, lines)
+            write_all(self._fd, lines)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self.size)
@@ -171,10 +171,4 @@ def _end_line(fd: int) -> None:
     if os.lseek(fd, 0, os.SEEK_END) > 0:
         os.lseek(fd, -1, os.SEEK_END)
         if os.read(fd, 1) != b"\n":
-            _write_all(fd, b"\n")
-
-
-def _write_all(fd: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+            write_all(fd, b"\n")

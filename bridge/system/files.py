@@ -152,6 +152,13 @@ def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
         os.fsync(file.fileno())
 
 
+def write_all(fd: int, content: bytes) -> None:
+    """Write to a descriptor, which may take less at once."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
 def sync_files(paths: Sequence[Path | str]) -> None:
     """
     Make what was written to files survive a power loss.

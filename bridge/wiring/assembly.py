@@ -149,7 +149,7 @@ def assemble(
         reopen=logs.reopen,
         finish=[*services.finish, *plugins.finish, *last],
         release=lock.release,
-        output=make_log_output(config, twistd, secrets),
+        output=make_log_output(reactor, config, twistd, secrets),
         observer=at_least(config.log, LogPublisher(kept, pushed)),
         supervisor=supervisor(),
     )
@@ -175,7 +175,7 @@ def _lock(data: DataDir) -> Lock:
 
 
 def make_log_output(
-    config: Config, twistd: Mapping[str, Any] | None, secrets: Secrets
+    reactor: Any, config: Config, twistd: Mapping[str, Any] | None, secrets: Secrets
 ) -> ILogObserver | None:
     """
     Make what prints the daemon's own log lines.
@@ -192,7 +192,13 @@ def make_log_output(
     ):
         return None
     is_journal = to_journal(sys.stderr, os.environ)
-    output = Output(sys.stderr, config.log_format, secrets, is_journal)
+
+    def runs() -> bool:
+        return bool(reactor.running)
+
+    output = Output(sys.stderr, config.log_format, secrets, is_journal, runs)
+    # twistd ends by the signal that it got: then nothing else would wait for it.
+    reactor.addSystemEventTrigger("after", "shutdown", output.drain)
     return at_least(config.log, output)
 
 
