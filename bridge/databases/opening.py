@@ -14,7 +14,8 @@ from typing import Final
 from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import unavailable
-from .sqliteerrors import primary_code
+from .authorizer import ONLY_READING
+from .sqliteerrors import primary_code, refused
 
 Identity = tuple[int, int, int, int]
 """Which file it is, how large, and when it was written: it can be overwritten."""
@@ -23,7 +24,9 @@ Tables = frozenset[bytes]
 """Virtual tables, as SQLite shows them in programs of one connection."""
 
 _EXPLAIN: Final = "EXPLAIN "
-_IS_EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE | re.ASCII)
+_IS_EXPLAIN: Final = re.compile(
+    r"\s*EXPLAIN\b(\s+QUERY\s+PLAN\b)?", re.IGNORECASE | re.ASCII
+)
 _READ_JSON: Final = {
     "json_each": "SELECT 1 FROM json_each('[]')",
     "json_tree": "SELECT 1 FROM json_tree('[]')",
@@ -148,8 +151,11 @@ def opened_tables(
     author's.
 
     :raise sqlite3.Error: It can't be prepared.
+    :raise BridgeError: It shows a program itself, which has addresses of the daemon's.
     """
-    if _IS_EXPLAIN.match(sql):
+    if explain := _IS_EXPLAIN.match(sql):
+        if explain[1] is None:
+            raise refused(ONLY_READING)
         return frozenset()  # it opens nothing itself
     # A name may be no UTF-8.
     connection.text_factory = bytes

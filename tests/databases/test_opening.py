@@ -203,7 +203,7 @@ class VirtualTablesTests(SynchronousTestCase):
             "SELECT name FROM places",
             "SELECT value FROM places, json_each(name)",
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM json_tree('[]'))",
-            "EXPLAIN SELECT a FROM words",
+            "EXPLAIN QUERY PLAN SELECT a FROM words",
         ):
             self.assertLessEqual(opened_tables(self.connection, sql), tables, sql)
 
