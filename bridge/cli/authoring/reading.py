@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import field
+from twisted.internet.defer import maybeDeferred
 
 from ...classes import define, frozen
 from ...plugins.esbuild.conversation import Conversation, converse, together
@@ -231,7 +232,7 @@ async def read_sources(
 async def _read(bundler: Conversation, source: Source, reading: Reading) -> None:
     name = printable(source.name)
     marked = Source(source.name, source.content, _PAGE_NAMES)
-    answer = await read(bundler, marked, _MARK, is_mapped=True)
+    answer = await read(bundler, marked, _MARK, maybeDeferred, is_mapped=True)
     if answer.error_line:
         reading.broken = reading.broken or f"{name}:{answer.error_line}"
         return

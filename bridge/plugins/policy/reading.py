@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ...classes import frozen
+from ...concurrency.threads import InThread
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
@@ -63,6 +64,7 @@ _PLAIN: Final = (
 _ERROR_CHARACTERS: Final = 200
 _PRAGMA: Final = b"@jsx"
 _ELEMENTS: Final = (".tsx", ".jsx")
+_MAP: Final = "//# sourceMappingURL="
 
 # Whatever is not ASCII and no blank is looked at later: in code it belongs to a name.
 _RUN: Final = re.compile(r"(?:[\w$]|[^\x00-\x7f\s\ufeff])+")
@@ -125,11 +127,17 @@ class Answer:
 
 
 async def read(
-    bundler: Conversation, source: Source, mark: str, *, is_mapped: bool
+    bundler: Conversation,
+    source: Source,
+    mark: str,
+    in_thread: InThread,
+    *,
+    is_mapped: bool,
 ) -> Answer:
     """
     Have a source read.
 
+    :param in_thread: Calls what takes a while.
     :param is_mapped: Whether the answer is to have a source map, which takes a quarter
         more time.
     :raise BundlerError: See ``Conversation.ask``.
@@ -146,7 +154,10 @@ async def read(
     # What does not compile is not read again.
     if first.error_line:
         return first
-    flags = _marking("js", mark, marked_names(first.code), is_mapped)
+    # The map comes last: one line, as long as all others, and without a name.
+    text = first.code.rpartition(_MAP)[0] if is_mapped else first.code
+    names = await in_thread(marked_names, text)
+    flags = _marking("js", mark, names, is_mapped)
     return _answer(await bundler.ask(_request(first.code.encode(), flags)))
 
 

@@ -155,7 +155,7 @@ async def read_sources(
     answers: dict[str, Answer] = {}
 
     async def ask(source: Source, is_mapped: bool) -> None:
-        answer = await read(bundler, source, mark, is_mapped=is_mapped)
+        answer = await read(bundler, source, mark, in_thread, is_mapped=is_mapped)
         answers[source.name] = answer
 
     left = list(sources)

@@ -132,7 +132,8 @@ def _scanned(survey: scan.Survey, modules: Collection[str] = ()) -> list[Hit]:
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source, with a source map."""
     service, source = _service(), Source.of(name, content)
-    return service.run(read(service.conversation, source, MARK, is_mapped=True))
+    reading = read(service.conversation, source, MARK, maybeDeferred, is_mapped=True)
+    return service.run(reading)
 
 
 def scan_whole(name: str, content: bytes) -> list[Hit]:

@@ -17,7 +17,11 @@ from .scanning import MARK, loose_hits, scan_source, scan_tree, scan_whole
 
 
 class Again:
-    """Asks the bundler, and gives other answers when a map is asked for."""
+    """
+    Asks the bundler, and gives other answers when a map is asked for.
+
+    :ivar asked: What is asked of it, and what is called in a thread.
+    """
 
     def __init__(self, *answers: dict[str, Any]) -> None:
         self.asked: list[str] = []
@@ -29,39 +33,43 @@ class Again:
         self.asked.append(f"{source}{' mapped' * is_mapped}")
         return succeed(self._answers.pop(0))
 
+    def in_thread(self, function: Any, *arguments: Any) -> Deferred[Any]:
+        self.asked.append(f"{function.__name__} {arguments[-1]}")
+        return maybeDeferred(function, *arguments)
+
+
+CHECK = f"output_hits {MARK}"
+
 
 class ReadingTests(SynchronousTestCase):
     """What is asked of the bundler, and when."""
 
-    def read(self, bundler: Any, *texts: str) -> dict[str, Found]:
-        sources = [Source.of(f"{n}.ts", t.encode()) for n, t in enumerate(texts)]
+    def read(self, bundler: Any, *texts: str, ending: str = "ts") -> dict[str, Found]:
+        sources = [Source.of(f"{n}.{ending}", t.encode()) for n, t in enumerate(texts)]
         verdicts: dict[str, Verdict] = {}
-        reading = read_sources(bundler, sources, MARK, [], maybeDeferred, verdicts)
+        reading = read_sources(bundler, sources, MARK, [], bundler.in_thread, verdicts)
         self.successResultOf(Deferred.fromCoroutine(reading))
         return {name: one.found for name, one in verdicts.items()}
 
     def test_only_what_breaks_a_rule_is_mapped(self) -> None:
-        """It is read again, for its lines; the rest is not."""
+        """All are read, then checked; only what breaks a rule is read for its lines."""
         mapped = {"code": f"{MARK}eval();", "map": '{"mappings": ";;AAAA"}'}
         plain = {"code": "export {};\n", "map": ""}
         bundler = Again(plain, {**mapped, "map": ""}, mapped)
         self.assertEqual(
             self.read(bundler, "a", "b"), {"0.ts": [], "1.ts": [(1, "eval")]}
         )
-        self.assertEqual(bundler.asked, ["a", "b", "b mapped"])
+        self.assertEqual(bundler.asked, ["a", "b", CHECK, CHECK, "b mapped", CHECK])
 
-    def test_checked_when_all_are_read(self) -> None:
-        """What is done with one answer makes no other source look too complex."""
-        bundler = Again(*[{"code": "a;", "map": ""}] * 2)
-
-        def in_thread(function: Any, *arguments: Any) -> Deferred[Any]:
-            bundler.asked.append("check")
-            return maybeDeferred(function, *arguments)
-
-        sources = [Source.of("0.ts", b"a"), Source.of("1.ts", b"b")]
-        reading = read_sources(bundler, sources, MARK, [], in_thread, {})  # type: ignore[arg-type]
-        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(reading)), [])
-        self.assertEqual(bundler.asked, ["a", "b", "check", "check"])
+    def test_names_of_elements(self) -> None:
+        """They are looked for in a thread, and not in the long line of a map."""
+        text = "f();\n//# sourceMappingURL="
+        first, second = ({"code": f, "map": ""} for f in (text, f"{MARK}eval();"))
+        bundler = Again(first, second, first, second)
+        self.assertTrue(self.read(bundler, "a", ending="tsx")["0.tsx"])
+        asked = ["a", f"marked_names {text}", text, CHECK]
+        asked += ["a", "marked_names f();\n", f"{text} mapped", CHECK]
+        self.assertEqual(bundler.asked, asked)
 
     def test_attack_second_answer(self) -> None:
         """A second answer acquits no source of what the first one showed."""

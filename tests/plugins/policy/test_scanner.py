@@ -3,6 +3,7 @@
 import os
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from twisted.internet.threads import deferToThread
@@ -91,9 +92,9 @@ class ScanTests(ScannerCase):
         marks: list[str] = []
         real = scan.read
 
-        async def read(bundler, source, mark: str, *, is_mapped: bool):
+        def read(bundler, source, mark: str, *others: Any, **named: Any):
             marks.append(mark)
-            return await real(bundler, source, mark, is_mapped=is_mapped)
+            return real(bundler, source, mark, *others, **named)
 
         self.write("a.ts", "x = 1")
         with mock.patch.object(scan, "read", read):
