@@ -217,7 +217,7 @@ class LossTests(ClassFixtureCase):
             entry = page.result("state", "get", {"ns": "host", "key": "grants:asking"})
         self.assertIsNone(entry.get("value"))
         self.until(lambda: "it asks no more" in self.text(_ROW % "asking"))
-        self.browser.click(f"{_ROW % 'asking'} .ask-again button")
+        self.browser.click(f"{_ROW % 'asking'} .what button")
         self.browser.find("#question")
         self.browser.answer("off")
         self.until_status("asking", "off")

@@ -604,7 +604,7 @@ class ManagerTests(ClassFixtureCase):
         fixture.install("broken-one", main=THROWS)
         fixture.open("/plugins/broken-one")
         self.shows("#plugin-words", "Didn't start.", "failed")
-        browser.click("#plugin-start")
+        browser.click("#start-broken-one")
         fixture.open("/plugins", query="?safe")
         self.shows("#safe-mode", "No plugin is running.", "safe-mode")
         browser.click("#switch-broken-one")

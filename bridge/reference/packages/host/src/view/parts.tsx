@@ -298,7 +298,7 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
     return null;
   }
   return (
-    <div class="row ask-again">
+    <div class="row">
       <p class="dim small">You said no twice, so it asks no more.</p>
       <Button
         name={`Let ${row.name} ask again`}
