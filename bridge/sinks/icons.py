@@ -54,7 +54,10 @@ def small_png(image: bytes) -> bytes:
             _check(opened.size)
             _check_scans(image)
             opened.draft("RGB", (limits.ICON_EDGE_PIXELS, limits.ICON_EDGE_PIXELS))
-            shown = opened.convert("RGBA")
+            # Grey of 16 bits would be cut off at 255, and so white.
+            is_deep = opened.mode.startswith("I")
+            flat = opened.point(lambda grey: grey / 256) if is_deep else opened
+            shown = flat.convert("RGBA")
             shown.thumbnail((limits.ICON_EDGE_PIXELS, limits.ICON_EDGE_PIXELS))
     except ImageError:
         raise
