@@ -40,7 +40,7 @@ from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_
 from .metafile import API_TEXT, PLUGINS, BuildError
 from .plugintable import Table, Text, module_table, plugin_of, text_of, text_table
 from .publishing import INFO_FILE, Staging, replace_file
-from .sources import Bundle, Sources
+from .sources import Bundle, Sources, is_utf8
 
 # How long a build waits for another one, which may take 60 s; and how often it looks
 # whether that has ended.
@@ -230,7 +230,8 @@ class _BuildRun:
             for name, tree in trees.items()
             for path, content in tree.files.items()
         }
-        self.sources = Sources(os.path.realpath(data.root), files)
+        unreadable = {path for path, text in files.items() if not is_utf8(text)}
+        self.sources = Sources(os.path.realpath(data.root), files, unreadable)
         self.sources.check_above()
         return self.builder.executable()
 
@@ -245,7 +246,8 @@ class _BuildRun:
         else:
             table = module_table(self.directories)
         # The bundler gets it from memory, and looks up that it is there.
-        content = self.sources.files[TABLE_FILE] = table.text.encode()
+        content = await self.in_thread(table.text.encode)
+        self.sources.files[TABLE_FILE] = content
         place = self.builder.paths.data.root / TABLE_FILE
         await self.in_thread(replace_file, place, content)
         bundle = await bundling.bundle(host_target(profile), table.imports)
@@ -288,7 +290,7 @@ class _BuildRun:
             del texts[largest]
         self.directories[:] = texts
         realm = await bundling.bundle(realm_target(profile))
-        return text_table(texts, realm.script)
+        return await self.in_thread(text_table, texts, realm.script)
 
     def warn(self, bundle: Bundle) -> None:
         """Pass on what the bundler warned of."""

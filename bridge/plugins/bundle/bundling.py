@@ -210,7 +210,7 @@ class Bundling:
         files = {
             os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]
         }
-        script, source_map = (files[one] for one in written)
+        script, source_map = (bytes(files[one]) for one in written)
         if max(len(script), len(source_map)) > limits.BUILD_BUNDLE_BYTES:
             raise BuildError(
                 f"the bundle or its map is over {limits.BUILD_BUNDLE_BYTES} bytes"

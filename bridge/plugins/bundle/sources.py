@@ -9,6 +9,7 @@ The functions block.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import posixpath
@@ -23,7 +24,7 @@ import orjson
 
 from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
-from ...protocol.limits import BUILD_BUNDLE_BYTES
+from ...protocol.limits import BUILD_BUNDLE_BYTES, MIB
 from ...protocol.text import shown
 from ...system.files import NotRegularError, read_bounded
 from .metafile import API_TEXT, PACKAGES, PLUGINS, BuildError, read_json
@@ -49,10 +50,12 @@ class Sources:
 
     :ivar root: The data directory's real path: the bundler knows files by theirs.
     :ivar files: Those in memory, by their path relative to the root, with ``/``.
+    :ivar unreadable: Which of them are not UTF-8.
     """
 
     root: str
     files: dict[str, bytes]
+    unreadable: Collection[str] = ()
 
     @property
     def asked_for(self) -> str:
@@ -85,7 +88,7 @@ class Sources:
         kind = asked["with"].get("type")
         # Sources of a map have to be UTF-8, and the bundler never ends writing the map
         # of one whose last character is cut off.
-        if content is None or not _is_utf8(content):
+        if content is None or path in self.unreadable:
             return loaded | _NOTHING
         return loaded | {"contents": content, "loader": _ASKED.get(kind, "default")}
 
@@ -150,9 +153,13 @@ class Sources:
                 raise BuildError(f"{shown(path)} was changed during the build")
 
 
-def _is_utf8(content: bytes) -> bool:
+def is_utf8(content: bytes) -> bool:
+    """Whether a text is UTF-8; never holds the interpreter for long."""
+    decode = codecs.getincrementaldecoder("utf-8")().decode
     try:
-        content.decode()
+        for at in range(0, len(content), MIB):
+            decode(content[at : at + MIB])
+        decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
@@ -236,7 +243,7 @@ def _share(path: str, content: str | None) -> dict[str, int]:
 
 
 def _differing(name: str, content: bytes) -> BuildError:
-    if not _is_utf8(content):
+    if not is_utf8(content):
         return BuildError(f"{shown(name)} is not UTF-8")
     return BuildError(
         f"{shown(name)} differs from what the source map says it is; a "

@@ -163,12 +163,13 @@ class Conversation(ProcessProtocol):
             return
         self._received += data
         try:
-            while (body := take_packet(self._received)) is not None:
+            while (taken := take_packet(self._received)) is not None:
+                body, self._received = taken
                 self._take(body)
         except PacketError as e:
             self._fail(BundlerError(f"the bundler is not the pinned one: {e}"))
 
-    def _take(self, body: bytes) -> None:
+    def _take(self, body: memoryview) -> None:
         if not self._greeted:
             if body != VERSION.encode():
                 raise PacketError("the service is of another version")

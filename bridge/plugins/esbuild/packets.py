@@ -35,20 +35,19 @@ def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
     return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
 
 
-def take_packet(received: bytearray) -> bytes | None:
+def take_packet(received: bytearray) -> tuple[memoryview, bytearray] | None:
     """
-    Take the first whole packet from what was received.
+    Take the first whole packet from what was received, without a copy: of many
+    megabytes that would hold up every socket.
 
-    :return: It, without its length; ``None``: more has to arrive first.
+    :return: It, without its length, and what follows; ``None``: more has to arrive.
     """
     if len(received) < _LENGTH.size:
         return None
     end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
     if len(received) < end:
         return None
-    body = bytes(received[_LENGTH.size : end])
-    del received[:end]
-    return body
+    return memoryview(received)[_LENGTH.size : end], received[end:]
 
 
 @frozen
@@ -60,11 +59,11 @@ class Packet:
     value: Any
 
 
-def read_packet(body: bytes) -> Packet:
+def read_packet(body: bytes | memoryview) -> Packet:
     """
     Read a packet.
 
-    :param body: Without its length.
+    :param body: Without its length; bytes in the value are views of it, if it is one.
     :raise PacketError: It is no whole packet.
     """
     try:
@@ -99,7 +98,9 @@ def _encode(value: Any, into: list[bytes]) -> None:
             _encode(item, into)
 
 
-def _decode(data: bytes, at: int, kind: int | None = None) -> tuple[Any, int]:
+def _decode(
+    data: bytes | memoryview, at: int, kind: int | None = None
+) -> tuple[Any, int]:
     """
     Read the value at a place; return it, and where it ends.
 
@@ -122,11 +123,11 @@ def _decode(data: bytes, at: int, kind: int | None = None) -> tuple[Any, int]:
         raise PacketError("the service's packet has no such value")
     piece = data[at:end]
     # Messages of the bundler's quote sources, which need not be UTF-8.
-    return (piece if kind == _BYTES else piece.decode("utf-8", "replace")), end
+    return (piece if kind == _BYTES else str(piece, "utf-8", "replace")), end
 
 
 def _decode_many(
-    data: bytes, at: int, count: int, is_map: bool
+    data: bytes | memoryview, at: int, count: int, is_map: bool
 ) -> tuple[list[Any] | dict[str, Any], int]:
     items, members = [], {}
     for _ in range(count):

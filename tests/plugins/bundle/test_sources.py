@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.metafile import API_TEXT, BuildError
-from bridge.plugins.bundle.sources import Sources, check_map
+from bridge.plugins.bundle.sources import Sources, check_map, is_utf8
+from bridge.protocol.limits import MIB
 
 from ...npm import run_node
 from .workshop import BuildCase
@@ -306,7 +307,8 @@ class MapTests(SynchronousTestCase):
             self.assertIn("plugins/aa/main.ts differs from what", reported)
 
     def test_not_utf8(self):
-        """A file that no map can hold is refused by its name."""
+        """A file that no map can hold is refused by its name, not one of many bytes."""
+        self.assertTrue(is_utf8(b"a" * (MIB - 1) + "\xe9".encode()))
         self.assertEqual(
             self.refused(written(("plugins/aa/bad.ts", "\ufffd"))),
             "plugins/aa/bad.ts is not UTF-8",

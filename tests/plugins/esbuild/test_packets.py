@@ -33,9 +33,8 @@ class PacketTests(SynchronousTestCase):
     def test_round_trip(self, number: int, is_response: bool, value: object) -> None:
         """What is written is read."""
         written = packets.packet(number, value, is_response=is_response)
-        received = bytearray(written + b"more")
-        body = packets.take_packet(received)
-        self.assertEqual((body, received), (written[4:], b"more"))
+        [body, rest] = packets.take_packet(bytearray(written + b"more"))
+        self.assertEqual((body, rest), (written[4:], b"more"))
         self.assertEqual(
             packets.read_packet(body), packets.Packet(number, is_response, value)
         )
@@ -44,6 +43,12 @@ class PacketTests(SynchronousTestCase):
             received = bytearray(written[:end])
             self.assertIsNone(packets.take_packet(received))
             self.assertEqual(received, written[:end])
+
+    def test_without_copies(self) -> None:
+        """Bytes are views of what was received: copies of megabytes take long."""
+        received = bytearray(response(1, [b"abc"]))
+        [body, _] = packets.take_packet(received)
+        self.assertIs(packets.read_packet(body).value[0].obj, received)
 
     @given(NUMBERS, VALUES, st.data())
     def test_attack_truncated(self, number, value, data):
