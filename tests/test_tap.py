@@ -241,7 +241,7 @@ class DaemonTests(TestCase):
         self.assertEqual(
             why,
             f"cannot listen on {address}: another program does; "
-            "end it, or set --listen or BRIDGE_LISTEN",
+            "end it, or set BRIDGE_LISTEN",
         )
         self.assertEqual(line, f"plugin-bridge: {why}\n")
 

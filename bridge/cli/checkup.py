@@ -12,7 +12,7 @@ from shlex import quote
 from ..approval.desktop import ANSWERING
 from ..classes import frozen
 from ..daemon.listening import is_taken
-from ..datadir.ownership import NotOwnError, check, check_tree
+from ..datadir.ownership import NotOwnError, check, check_above, check_tree
 from ..datadir.paths import DataDir
 from ..datadir.token import TokenError, read_token
 from ..freedesktop.messages import DesktopError
@@ -92,9 +92,10 @@ def _files_of_others(data: DataDir) -> Iterator[NotOwnError]:
         trees = sorted(data.plugins.iterdir())
     except OSError:
         trees = []
-    for path in (data.plugins, *files, *trees):
+    directories = (data.plugins, data.log.parent)
+    for path in (*directories, *files, *trees):
         try:
-            check(path) if path == data.plugins else check_tree(path)
+            check(path) if path in directories else check_tree(path)
         except NotOwnError as e:
             yield e
 
@@ -120,6 +121,10 @@ def _directory(place: Paths) -> _Found:
         if os.path.exists(path) and not os.access(path, os.W_OK | os.X_OK):
             fix = f"make it writable, or {another}"
             return Level.WRONG, f"{path} cannot be written", fix
+    try:
+        check_above(root, "--data-dir")
+    except NotOwnError as e:
+        return Level.WRONG, e.finding, e.fix
     return Level.OK, str(root), ""
 
 
@@ -321,7 +326,8 @@ async def notification_server(
     except DesktopError as e:
         return wrong(
             f"none answers, so no prompt can be shown: {e}",
-            "log in to a desktop, or install a server such as dunst: apt install dunst",
+            "log in to a desktop, which ssh is not, or install a server: "
+            "sudo apt install dunst",
         )
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))

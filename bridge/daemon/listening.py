@@ -89,7 +89,7 @@ def bind(address: Address) -> Listening:
         # Python adds the address to the words of the system, a second time here.
         why = os.strerror(e.errno or 0)
         if e.errno == errno.EADDRINUSE:
-            why = "another program does; end it, or set --listen or BRIDGE_LISTEN"
+            why = "another program does; end it, or set BRIDGE_LISTEN"
         raise StartError(f"cannot listen on {address}: {why}") from None
     return _ready(listening)
 

@@ -101,7 +101,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
     if not has_systemd():
         raise SetupError("--service: there is no systemd here (no systemctl in PATH)")
     if enable := enabling():
-        why = "the package has a service already"
+        why = "the package has a service already, for the host in config.toml"
         if is_hiding():
             remove_service()
             why = f"{path} hid the package's service, and was removed"

@@ -126,7 +126,8 @@ class Config:
         usual="from the host's profile",
     )
     rate: float = _option(
-        "requests per second on each page's socket, and of all requests over HTTP",
+        "requests per second on each page's socket, and over HTTP of programs, pages "
+        "and other sites",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
         values.positive,

@@ -130,6 +130,12 @@ class DiskTests(SynchronousTestCase):
         with patch.object(os, "geteuid", return_value=os.geteuid() + 1):
             found = self.found()["data directory"]
         self.assertEqual((found.level, found.fix[:14]), (WRONG, "run: sudo chow"))
+        root.chmod(0o700)
+        self.root.parent.chmod(0o755)
+        self.root.chmod(0o777)
+        found = self.found()["data directory"]
+        self.assertEqual(found.level, WRONG)
+        self.assertIn("can be replaced by other users", found.text)
         shutil.rmtree(root)
         root.write_text("")
         found = self.found()["data directory"]
@@ -163,11 +169,14 @@ class DiskTests(SynchronousTestCase):
         self.assertNotIn(name, self.found())
         for path in paths:
             planted(self, path)
-        data.plugins.chmod(0o777)
+        data.log.parent.mkdir()
+        for directory in (data.plugins, data.log.parent):
+            directory.chmod(0o777)
         found = [f for f in checkup.on_disk(self.place) if f.name == name]
         self.assertEqual({f.level for f in found}, {WRONG})
         named = {f.text.partition(" ")[0] for f in found}
-        self.assertEqual(named, set(map(str, [data.plugins, *paths])))
+        paths += [data.plugins, data.log.parent]
+        self.assertEqual(named, set(map(str, paths)))
         self.assertIn(f"chmod -R go-w {data.plugins}", found[0].fix)
         self.assertTrue(all("run: " in f.fix for f in found))
 
@@ -346,7 +355,7 @@ class ServerTests(SynchronousTestCase):
         none, odd = FakeScreen(), FakeScreen()
         odd.server = Server(":1.1", "odd\x1b[31m", "1", frozenset({"body"}))
         for screen, text, fix in (
-            (none, "no prompt can be shown: no bus", "apt install dunst"),
+            (none, "no prompt can be shown: no bus", "sudo apt install dunst"),
             (odd, "odd 1 has no buttons", "use one with actions"),
         ):
             with patch.object(none, "find", lambda: fail(DesktopError("no bus"))):

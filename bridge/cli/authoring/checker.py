@@ -267,8 +267,8 @@ class Checker:
     async def _build(self) -> str:
         """Build a bundle of this plugin alone, in a data directory of its own."""
         plugin_id = self._plugin_id()
-        self._need_bundler()
         self._need_sources()
+        self._need_bundler()
         self._need_own_files()
         data = DataDir(self._scratch / "data")
         data.create()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from ...classes import frozen
@@ -94,8 +95,9 @@ class Repository:
             raise CommandError(f"{root} is not the top of a git work tree")
         at, branch = worktree.head(root)
         if not at:
+            here = f"git -C {quote(str(root))}"
             raise CommandError(
-                "nothing is committed yet; run: git add --all && git commit"
+                f"nothing is committed yet; run: {here} add --all && {here} commit"
             )
         if not branch:
             raise CommandError("no branch is checked out")

@@ -111,7 +111,7 @@ def _switch(session: Session, plugin_id: str, on: bool) -> None:
     session.print({"id": plugin_id, "enabled": on}, [line])
 
 
-@daemon_command("cancel", "install-3")
+@daemon_command("cancel", "efde2c44281ac67c")
 @click.argument("operation", required=False)
 def cancel(session: Session, operation: str | None) -> None:
     """

@@ -244,7 +244,7 @@ class RefusedTests(ReleaseTestCase):
         self.plugin.mkdir()
         self.assert_fails("is not the", self.release("patch"))
         self.git("init", "--quiet")
-        self.assert_fails("nothing is committed yet", self.release("patch"))
+        self.assert_fails(f"run: git -C {self.plugin} add", self.release("patch"))
 
     def test_unwritable(self):
         """A failure of the disk is one line."""
