@@ -197,24 +197,27 @@ class Output:
 
     def _write_lines(self) -> None:
         while True:
-            line = self._lines.get()
-            if isinstance(line, Event):
-                line.set()
-            else:
-                self._write(line)
+            # All at once: each turn of this thread may wait for the reactor's.
+            waiting = max(1, self._lines.qsize())
+            found = [self._lines.get() for _ in range(waiting)]
+            self._write("".join(one for one in found if isinstance(one, str)))
+            for one in found:
+                if isinstance(one, Event):
+                    one.set()
 
-    def _write(self, line: str) -> None:
+    def _write(self, lines: str) -> None:
         # Not by the stream: the process could not end while that is locked.
         with suppress(OSError, ValueError):  # there is nowhere left to report it
-            content = f"{line}\n".encode(self._stream.encoding, "backslashreplace")
+            content = lines.encode(self._stream.encoding, "backslashreplace")
             write_all(self._stream.fileno(), content)
 
     def _text(self, entry: LogEntry) -> str:
         if not self._journal:
-            return as_json(entry) if self._form == "json" else as_text(entry)
+            text = as_json(entry) if self._form == "json" else as_text(entry)
+            return f"{text}\n"
         text = as_json(entry) if self._form == "json" else as_journal_text(entry)
         prefix = f"<{_PRIORITIES[entry.level]}>"
-        return prefix + text.replace("\n", "\n" + prefix)
+        return prefix + text.replace("\n", "\n" + prefix) + "\n"
 
 
 def at_least(level: str, observer: ILogObserver) -> ILogObserver:
