@@ -53,6 +53,7 @@ def _harmless_environ(root: Path) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         **_ceiling(root),
         **_given([("core.fsmonitor", "false"), *_overridden(root)]),

@@ -8,6 +8,7 @@ were committed; and none of what git ignores.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -75,9 +76,11 @@ def published_tree(
     Of files that git has as they are here, these are the bytes that git has.
 
     :param ignored: See ``published``.
-    :raise CommandError: The tree cannot be read.
+    :raise CommandError: The tree cannot be read, or git has more of it than is here.
     :raise BridgeError: What a clone would be refused for.
     """
+    if sys.getfilesystemencoding() != "utf-8":
+        raise CommandError("the tree cannot be read: set LC_ALL to a locale of UTF-8")
     with reported("the tree cannot be read"):
         files = read_files(root, published(root, ignored))
     return Tree(files | _added(root, files) if is_work_tree(root) else files)
@@ -95,6 +98,8 @@ def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
         about, _, path = entry.partition(b"\t")
         mode, blob, _ = about.decode().split(" ")
         name = path.decode("utf-8", "surrogateescape")
+        if name not in names and name not in edited:  # as in a sparse checkout
+            raise CommandError(f"{shown(name)} is in a clone, but not here; restore it")
         if name in names and name not in edited and mode not in _NO_FILES:
             unchanged[name] = blob
     return _blobs(root, unchanged)

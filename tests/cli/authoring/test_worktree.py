@@ -1,5 +1,7 @@
 """The files of a working tree, as a clone of it would have them, and since when."""
 
+from unittest import mock
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.authoring.worktree import (
@@ -62,6 +64,22 @@ class RepositoryTests(WorkTreeTestCase):
         git(self.root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},in")
         (self.root / "in").mkdir()
         self.assert_refused("policy: in:1 submodule")
+
+    def test_incomplete(self):
+        """What a clone would have, and is not here, is not passed over."""
+        commit(self.root)
+        git(self.root, "update-index", "--skip-worktree", "src/a.ts")
+        (self.root / "src/a.ts").unlink()
+        with self.assertRaisesRegex(CommandError, "^src/a.ts is in a clone, but not"):
+            self.read()
+        git(self.root, "update-index", "--no-skip-worktree", "src/a.ts")
+        git(self.root, "replace", "HEAD:main.ts", "HEAD:src/a.ts")
+        self.assertEqual(self.read(), {"main.ts": b"export default 1;\n"})
+        with (
+            mock.patch("sys.getfilesystemencoding", return_value="iso8859-1"),
+            self.assertRaisesRegex(CommandError, "a locale of UTF-8$"),
+        ):
+            self.read()
 
     def assert_refused(self, message: str) -> None:
         """It is not read, and ``message`` says why."""
