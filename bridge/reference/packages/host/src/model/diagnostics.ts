@@ -4,6 +4,8 @@ import { type Line, lineText } from "./logbuffer.js";
 import type { Row } from "./rows.js";
 
 const LINES = 200;
+// What a code or a key has of each.
+const SECRET = [/\d/, /[a-z]/, /[A-Z]/];
 
 export interface Facts {
   readonly daemon: string;
@@ -43,11 +45,11 @@ function section(title: string, lines: readonly string[]): string {
   return [`\n${title}:`, ...body.map((line) => `  ${line.replace(/\n/g, "\n    ")}`)].join("\n");
 }
 
-/** Remove the paths of addresses, directories, and whatever may be a secret. */
+/** Remove the paths of addresses, directories, and what may be a secret, in linear time. */
 export function redacted(text: string): string {
   return text
     .replace(/\b((?:https?|wss?):\/\/)(?:[^\s/@]*@)?([^\s/"'<>)\]]+)[^\s"'<>)\]]*/g, "$1$2/…")
-    .replace(/[\\/]+(?:home|Users)[\\/]+[^\s\\/"'<>:]+/g, "/…")
+    .replace(/[\\/](?:home|Users)[\\/]+[^\s\\/"'<>:]+/g, "/…")
     .replace(/(?<![\w/:.])\/(?:[^\s/"'<>]+\/)+/g, "/…/")
-    .replace(/\b(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{32,}\b/g, "…");
+    .replace(/[\w-]{32,}/g, (word) => (SECRET.every((kind) => kind.test(word)) ? "…" : word));
 }
