@@ -216,9 +216,9 @@ export const pageScenarios = {
     equal(words("unsigned: plugin.sig is missing"), "Not installed. It isn't properly signed: plugin.sig is missing.");
     equal(explain(refused("policy: main.ts:3"), "update").words, "Not updated. Its code breaks the safety rules: main.ts:3.");
     // The reason is in the first line; where there is more of it, all of it follows.
-    const policy = explain(refused("policy:main.ts:3 eval\nmain.ts:4 eval"));
+    const policy = explain(refused("policy:they say:\nmain.ts:3 eval\nmain.ts:4 eval"));
     equal(policy.words, "Nothing changed. Its code breaks the safety rules: main.ts:3 eval.");
-    equal([policy.kind, policy.details], ["policy", "main.ts:3 eval\nmain.ts:4 eval"]);
+    equal([policy.kind, policy.details], ["policy", "they say:\nmain.ts:3 eval\nmain.ts:4 eval"]);
     equal(explain(refused(`policy: ${"x".repeat(200)}`)).details.length, 200);
     equal(words("url: must start with https://"), "The bridge refused this: url: must start with https://.");
     equal(words("constructor: x"), "The bridge refused this: constructor: x.");

@@ -93,12 +93,14 @@ export function explain(thrown: unknown, kind: OperationKind = ""): Problem {
 }
 
 function withReason(words: string, reason: string, kind: string): Problem {
-  const [first = "", ...more] = reason.split("\n");
+  const lines = reason.split("\n");
+  // One that announces what follows says nothing by itself.
+  const first = lines.find((line) => !line.endsWith(":")) ?? "";
   if (first === "" || first.length > REASON_CHARACTERS || !REASONED.has(kind)) {
     return { words, details: reason, kind };
   }
   const [sentence, end] = [words.replace(/\.$/, ""), /[.!?]$/.test(first) ? "" : "."];
-  const details = more.length === 0 ? "" : reason;
+  const details = lines.length === 1 ? "" : reason;
   return { words: `${sentence}: ${first}${end}`, details, kind };
 }
 
