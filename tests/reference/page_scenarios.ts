@@ -10,7 +10,7 @@ import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/hos
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
 import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { connectedPage, openPage, refused, runs } from "./modelfixture.js";
-import { Memory } from "./pagefixture.js";
+import { Memory, noAnswer } from "./pagefixture.js";
 import { equal, pending, quiet } from "../../clients/typescript/test/fakeenvironment.js";
 
 const NEVER = (): boolean => false;
@@ -223,7 +223,8 @@ export const pageScenarios = {
     equal(words("url: must start with https://"), "The bridge refused this: url: must start with https://.");
     equal(words("constructor: x"), "The bridge refused this: constructor: x.");
     equal(words("whatever", "internal").includes("log"), true);
-    equal(words("whatever", "disconnected").includes("connection was lost"), true);
+    equal(words("whatever", "disconnected"), "Not connected. Nothing changed.");
+    equal(explain(noAnswer()).words, "The bridge didn't answer in time. It may still be working on it.");
     equal(explain(new DOMException("x", "AbortError")).words, "Cancelled. Nothing changed.");
     equal(explain(new Error("oh")).words, "Something went wrong.");
     equal(explain("oh").details, "oh");
@@ -239,9 +240,9 @@ export const pageScenarios = {
     link.become("absent");
     equal([model.mustConnect, model.trouble], [true, ""]);
     link.become("connected");
-    equal([model.mustConnect, said], [false, ["Connected."]]);
+    equal([model.mustConnect, model.mayOperate, said], [false, true, ["Connected."]]);
     link.become("stalled");
-    equal([model.trouble, model.standingWords], ["stalled", "Not answering"]);
+    equal([model.mayOperate, model.trouble, model.standingWords], [false, "stalled", "Not answering"]);
     link.become("waiting");
     link.become("detecting");
     equal([model.trouble, model.mustConnect], ["lost", false]);
@@ -453,7 +454,7 @@ export const pageScenarios = {
   async an_update_whose_daemon_ended() {
     const { model, link, said, env } = await connectedPage();
     link.answers.set("plugins/update", () => {
-      throw refused("the connection closed before the answer", "disconnected");
+      throw noAnswer("disconnected");
     });
     const unknown = "!x: The connection was lost. The bridge may still be working on it.";
     const over = "!x: The connection was lost. The bridge isn't working on it any more.";
@@ -509,7 +510,7 @@ export const pageScenarios = {
     for (const last of ["done", "refused"]) {
       const { model, link, env, said } = await connectedPage([installed("some-one")]);
       link.answers.set("plugins/update", () => {
-        throw refused("the code was replaced", "disconnected");
+        throw noAnswer("disconnected");
       });
       await model.update("some-one");
       const entry = { operation: "1", op: "update", id: "some-one", ref: "ref-1", step: "clone" };

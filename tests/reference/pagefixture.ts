@@ -21,8 +21,8 @@ import { FakeEnvironment, quiet, settle } from "../../clients/typescript/test/fa
 export const KEY = "the-key";
 
 /** What a call is rejected with that went out and was not answered. */
-export function noAnswer(): Error {
-  return new UnansweredError("timeout", "no answer");
+export function noAnswer(code = "timeout"): Error {
+  return new UnansweredError(code, "no answer");
 }
 
 type Params = { readonly [name: string]: unknown };

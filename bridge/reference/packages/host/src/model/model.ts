@@ -271,8 +271,9 @@ export class PageModel {
     return `Reload to ${kind.replace("~", what)}.`;
   }
 
-  get updatingAll(): boolean {
-    return this.#updatingAll;
+  /** Whether an operation can begin now: without a connection, and beside another, none can. */
+  get mayOperate(): boolean {
+    return this.isConnected && !this.operations.busy && !this.#updatingAll;
   }
 
   /**

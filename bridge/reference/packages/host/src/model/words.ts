@@ -1,5 +1,7 @@
 /** Why something failed, and what is being done, as people read it. */
 
+import { UnansweredError } from "../link.js";
+
 /** A failure that can be shown. */
 export interface Problem {
   /** What happened and what it means, in one or two sentences. */
@@ -60,7 +62,11 @@ const FAILURES: { readonly [code: string]: string } = {
   unavailable: "The bridge can't do this now.",
   unknown_method: "Update the bridge to do this.",
   unknown_service: "Update the bridge to do this.",
+  unsent: "Not connected. Nothing changed.",
 };
+
+// Of these it matters whether the request was sent.
+const UNANSWERED = ["disconnected", "timeout"];
 
 /** Instead of `disconnected`, once nothing is under way. */
 export const OVER_WORDS = "The connection was lost. The bridge isn't working on it any more.";
@@ -112,7 +118,8 @@ function failureOf(thrown: unknown): { readonly code: string; readonly message: 
     return { code: "aborted", message: "" };
   }
   const code = "code" in thrown ? String(thrown.code) : "";
-  return { code, message: thrown.message };
+  const isUnsent = UNANSWERED.includes(code) && !(thrown instanceof UnansweredError);
+  return { code: isUnsent ? "unsent" : code, message: thrown.message };
 }
 
 // What an operation is doing, by the step that the daemon names.

@@ -223,7 +223,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
           <Button
             id="install"
             kind="primary"
-            off={model.operations.busy || !model.isConnected}
+            off={!model.mayOperate}
             onPress={() => void install()}
           >
             Install

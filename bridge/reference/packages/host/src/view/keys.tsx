@@ -51,7 +51,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: KeyEntry }) {
         <Button
           kind="danger"
           name={`Forget the key ${keyId}`}
-          off={model.operations.busy || !model.isConnected}
+          off={!model.mayOperate}
           onPress={() => void forget(model, of, names)}
         >
           Forget…

@@ -129,7 +129,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
         <Button
           id="uninstall"
           kind="danger"
-          off={model.operations.busy || !model.isConnected}
+          off={!model.mayOperate}
           onPress={() => void uninstall(model, row)}
         >
           Uninstall…

@@ -78,7 +78,7 @@ function UpdateLine({ model }: ViewProps) {
         <Button
           id="update-all"
           kind="primary"
-          off={model.operations.busy || model.updatingAll}
+          off={!model.mayOperate}
           onPress={() => void model.updateAll()}
         >
           Update all

@@ -77,7 +77,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
         <Button
           id="update-now"
           kind="primary"
-          off={model.operations.busy || !model.isConnected}
+          off={!model.mayOperate}
           onPress={() => void run(model, id, preview)}
         >
           Update
