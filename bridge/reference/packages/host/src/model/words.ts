@@ -51,6 +51,8 @@ const REFUSALS: { readonly [prefix: string]: string } = {
   unsigned: "~. It isn't properly signed.",
 };
 
+const OLD_WORDS = "Update the bridge to do this.";
+
 // By code, for everything else.
 const FAILURES: { readonly [code: string]: string } = {
   aborted: "Cancelled. Nothing changed.",
@@ -60,8 +62,8 @@ const FAILURES: { readonly [code: string]: string } = {
   rate_limited: "Too much at once. Wait a moment, then try again.",
   timeout: "The bridge didn't answer in time. It may still be working on it.",
   unavailable: "The bridge can't do this now.",
-  unknown_method: "Update the bridge to do this.",
-  unknown_service: "Update the bridge to do this.",
+  unknown_method: OLD_WORDS,
+  unknown_service: OLD_WORDS,
   unsent: "Not connected. Nothing changed.",
 };
 

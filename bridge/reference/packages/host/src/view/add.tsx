@@ -10,7 +10,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, By, Details, Field, Reason, Title, useAfter } from "./parts.js";
+import { Button, ButtonLink, By, Details, Field, Reason, Title, submits, useAfter } from "./parts.js";
 import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -111,12 +111,7 @@ export function AddView({ model }: ViewProps) {
     <section class="stack" id="add-view">
       <Back />
       <Title>Add a plugin</Title>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          begin(url);
-        }}
-      >
+      <form onSubmit={submits(() => begin(url))}>
         <Field
           id="install-url"
           label="Address of its repository"

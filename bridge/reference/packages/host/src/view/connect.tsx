@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { TROUBLE_WORDS } from "../model/words.js";
 import { readEndpoint } from "../preferences.js";
 import type { ViewProps } from "./app.js";
-import { Button, Copy, Details, Field, Title, useAfter } from "./parts.js";
+import { Button, Copy, Details, Field, Title, submits, useAfter } from "./parts.js";
 
 const START = "plugin-bridge run --host reference";
 const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
@@ -53,13 +53,7 @@ export function ConnectView({ model }: ViewProps) {
         </div>
       ) : null}
       {mayPair ? (
-        <form
-          ref={form}
-          onSubmit={(event) => {
-            event.preventDefault();
-            pair();
-          }}
-        >
+        <form ref={form} onSubmit={submits(pair)}>
           <Field id="token" label="Pairing code" value={code} onValue={setCode}>
             <button type="submit" id="pair" class="primary">
               Pair
@@ -151,12 +145,7 @@ export function Address({ model }: ViewProps) {
   };
   return (
     <Details summary="Address">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          use();
-        }}
-      >
+      <form onSubmit={submits(use)}>
         <Field
           id="endpoint"
           label="Address of the bridge"

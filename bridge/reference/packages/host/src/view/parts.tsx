@@ -150,6 +150,14 @@ export function Reason({ children }: { readonly children: string }) {
   );
 }
 
+/** What a form does when it is sent, instead of what browsers do. */
+export function submits(work: () => void) {
+  return (event: Event): void => {
+    event.preventDefault();
+    work();
+  };
+}
+
 interface LabelledProps {
   /** Of what is labelled. */
   readonly id: string;

@@ -221,7 +221,7 @@ export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: stri
 
 /** Terms and what they are; those without a value are left out. */
 export function Facts(props: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
-  const shown = props.facts.filter(([, value]) => value !== "" && value !== undefined && value !== false);
+  const shown = props.facts.filter(([, value]) => Boolean(value));
   return (
     <dl class="facts">
       {shown.map(([name, value]) => (

@@ -12,7 +12,7 @@ import { problemOf } from "../../../api/src/settingrules.js";
 import { type Saving, changesOf, readValue } from "../pagesettings.js";
 import type { Values } from "../settings.js";
 import type { ViewProps } from "./app.js";
-import { Button, Field, Select, Switch, Title } from "./parts.js";
+import { Button, Field, Select, Switch, Title, submits } from "./parts.js";
 import { Back } from "./plugin.js";
 import { PluginSwitch } from "./pluginlist.js";
 
@@ -121,13 +121,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     }
   };
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <form class="stack" onSubmit={submits(() => void save())}>
       {schema.map((field) => (
         <SettingField
           key={field.key}
