@@ -324,9 +324,8 @@ def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Recor
     installed_at = updated_at = now_ms
     if replaced is not None:
         installed_at = replaced.installed_at
-        # Always a new value, whatever the clock shows: the two sets are distinguished
-        # by their records.
-        updated_at = max(now_ms, replaced.updated_at + 1)
+        # Always another value: the two sets are distinguished by their records.
+        updated_at = now_ms + (now_ms == replaced.updated_at)
     return Record(
         url=candidate.url,
         commit=candidate.commit,
