@@ -136,7 +136,7 @@ class Bundler:
             **{name: {"imports": []} for name in names},
         }
         bundle = request["flags"][-1].removeprefix("--outfile=")
-        empty = {"version": 3, "sources": [], "sourcesContent": [], "names": []}
+        empty = {"version": 3, "sources": [], "names": []}
         metafile = {"inputs": inputs, "outputs": {bundle: {"imports": []}}}
         texts = {bundle: code, f"{bundle}.map": {**empty, "mappings": ""}}
         written = [

@@ -55,6 +55,7 @@ _EVERY_BUNDLE: Final = (
     *loader_arguments(),
     "--platform=browser",
     "--metafile",
+    "--sources-content=false",
     "--log-level=silent",
 )
 
@@ -211,11 +212,11 @@ class Bundling:
             os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]
         }
         script, source_map = (bytes(files[one]) for one in written)
-        if max(len(script), len(source_map)) > limits.BUILD_BUNDLE_BYTES:
+        checked = check_map(source_map, folder, inputs, read)
+        if max(len(script), len(checked.text)) > limits.BUILD_BUNDLE_BYTES:
             raise BuildError(
                 f"the bundle or its map is over {limits.BUILD_BUNDLE_BYTES} bytes"
             )
-        checked = check_map(source_map, folder, inputs, read)
         self._sources.check_packages(inputs)
         return Bundle(script, checked, shown_messages(made["warnings"]))
 

@@ -3,7 +3,7 @@ What the bundler reads: plugins and the table from memory, the host from the dis
 
 Of a plugin it gets what was verified, whatever is on the disk by then.  It follows
 ``sourceMappingURL`` comments without an entry in its metafile, so a map, which may
-bring in a file from anywhere, or one that never was, is checked against what was read.
+bring in a file from anywhere, or one that never was, may name only what was read.
 The functions block.
 """
 
@@ -154,15 +154,24 @@ class Sources:
 
 
 def is_utf8(content: bytes) -> bool:
-    """Whether a text is UTF-8; never holds the interpreter for long."""
-    decode = codecs.getincrementaldecoder("utf-8")().decode
+    """Whether a text is UTF-8."""
     try:
-        for at in range(0, len(content), MIB):
-            decode(content[at : at + MIB])
-        decode(b"", final=True)
+        for _ in _decoded(content):
+            pass
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _decoded(content: bytes) -> Iterator[str]:
+    """
+    Decode a text in pieces, between which other threads have their turn.
+
+    :raise UnicodeDecodeError: It is not UTF-8.
+    """
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    for at in range(0, len(content) + 1, MIB):
+        yield decode(content[at : at + MIB], final=at + MIB > len(content))
 
 
 def _folders(path: str) -> Iterator[str]:
@@ -205,50 +214,47 @@ def check_map(
     text: bytes, directory: str, inputs: Collection[str], read: Callable[[str], bytes]
 ) -> SourceMap:
     """
-    Check that a map holds the sources of a bundle and nothing else.
+    Check that a map names the sources of a bundle and nothing else, and add their text.
 
-    A package of the host may have a map of its own: its sources are not among the
-    files the bundler read, so they keep their name and lose their text.
+    The bundler's own is not read: that of a large file would hold the interpreter.  A
+    package of the host may have a map of its own: its sources are not among the files
+    the bundler read, so they keep their name, and have no text.
 
     :param text: As the bundler wrote it.
     :param directory: Where its sources are named from, relative to the data directory.
     :param inputs: The files the bundler read, relative to the data directory, with
         ``/``.
     :param read: Returns the bytes of such a file.
-    :raise BuildError: A source is no part of the bundle, or differs
-        from its file.
+    :raise BuildError: A source is no part of the bundle, or is not UTF-8.
     """
     fields = read_json(text)
-    contents = fields["sourcesContent"]
-    changed, shares = False, Counter[str]()
-    for at, source in enumerate(fields["sources"]):
+    contents, shares = [], Counter[str]()
+    for source in fields["sources"]:
         name = posixpath.normpath(posixpath.join(directory, unquote(source)))
         if name in inputs:
-            if read(name) != (contents[at] or "").encode():
-                raise _differing(name, read(name))
-            shares.update(_share(name, contents[at]))
+            contents.append(_quoted(name, read(name)))
+            shares.update(_share(name, len(contents[-1])))
         elif name.startswith(PACKAGES):
-            contents[at], changed = None, True
+            contents.append(b"null")
         else:
             raise _foreign(inputs, read)
-    text = orjson.dumps(fields) if changed else text
+    fields.pop("sourcesContent", None)
+    added = b',"sourcesContent":[' + b",".join(contents) + b"]}"
+    text = orjson.dumps(fields).removesuffix(b"}") + added
     return SourceMap(text, fields["sources"], fields["mappings"], shares)
 
 
-def _share(path: str, content: str | None) -> dict[str, int]:
+def _quoted(name: str, content: bytes) -> bytes:
+    with contextlib.suppress(UnicodeDecodeError):  # which would keep the content
+        pieces = [orjson.dumps(piece)[1:-1] for piece in _decoded(content)]
+        return b'"' + b"".join(pieces) + b'"'
+    raise BuildError(f"{shown(name)} is not UTF-8")
+
+
+def _share(path: str, size: int) -> dict[str, int]:
     if not path.startswith(PLUGINS):
         return {}
-    directory = path.removeprefix(PLUGINS).partition("/")[0]
-    return {directory: len(orjson.dumps(content))}
-
-
-def _differing(name: str, content: bytes) -> BuildError:
-    if not is_utf8(content):
-        return BuildError(f"{shown(name)} is not UTF-8")
-    return BuildError(
-        f"{shown(name)} differs from what the source map says it is; a "
-        "sourceMappingURL comment can do that"
-    )
+    return {path.removeprefix(PLUGINS).partition("/")[0]: size}
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:

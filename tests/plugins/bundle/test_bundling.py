@@ -109,6 +109,7 @@ class FlagsTests(SynchronousTestCase):
                 *loader_arguments(),
                 "--platform=browser",
                 "--metafile",
+                "--sources-content=false",
                 "--log-level=silent",
                 "--minify",
                 "--sourcemap=linked",
