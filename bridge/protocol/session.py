@@ -284,17 +284,7 @@ TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
         "violated": ("closed", lambda _, reason: [Close(reason)]),
         "ended": ("closed", _NOTHING),
     },
-    "closed": {
-        "hello_accepted": (None, _NOTHING),
-        "hello_refused": (None, _NOTHING),
-        "hello_timed_out": (None, _NOTHING),
-        "requested": (None, _NOTHING),
-        "logged": (None, _NOTHING),
-        "invalid_frame": (None, _NOTHING),
-        "violated": (None, _NOTHING),
-        "ended": (None, _NOTHING),
-    },
 }
-"""
-The next state, or ``None`` for the same, and the effects, by state and event.
-"""
+"""The next state, or ``None`` for the same, and the effects, by state and event."""
+
+TABLE["closed"] = dict.fromkeys(TABLE["authenticated"], (None, _NOTHING))

@@ -5,12 +5,10 @@ import os
 import zlib
 from unittest import mock
 
-from twisted.internet.defer import Deferred
-
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import OUTBOUND_INTERIM_HEADS
 
-from ..outbound.servers import HERE, OutboundCase, Server, responding, sending
+from ..outbound.servers import HERE, OutboundCase, responding, sending
 
 
 class RequestTests(OutboundCase):
@@ -137,13 +135,12 @@ class AnswerTests(OutboundCase):
 
 class AgentTests(OutboundCase):
     async def test_version_6(self):
-        """An address of version 6 is dialled as it is written."""
-        server = Server(responding(b"here"))
-        port = server.listen(interface="::1")
-        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
-        self.allowed.add(("::1", port))
+        """An address of version 6 is dialled as it is written, and named so."""
+        port = self.serve(responding(b"here"), interface="::1")
         answer = await self.fetch(f"http://[::1]:{port}/")
         self.assertEqual(answer["body"], "here")
+        head = self.server.visits[0].received.lower()
+        self.assertIn(f"host: [::1]:{port}\r\n".encode(), head)
 
     async def test_hosts_that_treq_cannot_read(self):
         """A host with an underscore, or of no IDNA, is asked all the same."""

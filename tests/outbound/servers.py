@@ -183,12 +183,14 @@ class OutboundCase(TestCase):
         self.addCleanup(fetcher.close)
         return fetcher
 
-    def serve(self, answer: Answer, tls: Any = None, greets: bool = False) -> int:
+    def serve(
+        self, answer: Answer, tls: Any = None, greets: bool = False, interface=HERE
+    ) -> int:
         """Start a server, and allow it; gives its port."""
         self.server = server = Server(answer, greets)
-        port = server.listen(tls)
+        port = server.listen(tls, interface)
         self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
-        self.allowed.add((HERE, port))
+        self.allowed.add((interface, port))
         return port
 
     def calling(self, params, fetcher=None, caller=HTTP_CALLER):

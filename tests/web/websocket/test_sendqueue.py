@@ -37,18 +37,23 @@ class SendQueueTests(SynchronousTestCase):
         self.assertEqual(self.sent[:4], [b"answer", b"plugins", b"snippet", b"11"])
         self.assertEqual(len(self.sent), 1 + limits.QUEUED_PUSHES)
 
-    def test_overflow(self) -> None:
-        """An overflow is reported once; then nothing is kept or sent."""
-        self.send_queue.pauseProducing()
-        for _ in range(limits.UNSENT_BYTES // limits.MIB):
-            self.send_queue.put(bytes(limits.MIB))
-        self.assertEqual(self.overflows, 0)
-        self.send_queue.put(b"x")
-        self.send_queue.put(b"x" * limits.MIB)
-        self.assertEqual(self.overflows, 1)
-        self.send_queue.resumeProducing()
-        self.send_queue.put(b"y")
-        self.assertEqual(self.sent, [])
+    def test_attack_too_much_waits(self) -> None:
+        """So many bytes, or texts, may wait; beyond that nothing is kept or sent."""
+        for text, most in (
+            (bytes(limits.MIB), limits.UNSENT_BYTES // limits.MIB),
+            (b"", limits.QUEUED_FRAMES),
+        ):
+            self.setUp()
+            self.send_queue.pauseProducing()
+            for _ in range(most):
+                self.send_queue.put(text)
+            self.assertEqual(self.overflows, 0)
+            self.send_queue.put(b"x")
+            self.send_queue.put(text)
+            self.assertEqual(self.overflows, 1)
+            self.send_queue.resumeProducing()
+            self.send_queue.put(b"y")
+            self.assertEqual(self.sent, [])
 
     def full_after_each(self, piece: bytes, first: bool, last: bool) -> None:
         """Send to a transport that is full after each piece, as a real one is."""
@@ -80,15 +85,6 @@ class SendQueueTests(SynchronousTestCase):
         while not self.sent:
             self.send_queue.resumeProducing()
         self.assertEqual((self.sent, self.overflows), ([text], 0))
-
-    def test_attack_many_short_texts(self) -> None:
-        """However short they are, so many wait, and not one more."""
-        self.send_queue.pauseProducing()
-        for _ in range(limits.QUEUED_FRAMES):
-            self.send_queue.put(b"")
-        self.assertEqual(self.overflows, 0)
-        self.send_queue.put(b"")
-        self.assertEqual(self.overflows, 1)
 
     def test_drained_by_the_end(self) -> None:
         """Who waits until the peer has read waits no longer than it is there."""
