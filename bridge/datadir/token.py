@@ -39,15 +39,15 @@ def read_token(path: Path) -> str:
     """
     try:
         fd = os.open(path, _READ)
+        try:
+            _check(path, os.fstat(fd))
+            value = os.read(fd, 256).strip()
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         raise
     except OSError:
-        raise TokenError(_with_fix(path, "cannot be opened, or is a link")) from None
-    try:
-        _check(path, os.fstat(fd))
-        value = os.read(fd, 256).strip()
-    finally:
-        os.close(fd)
+        raise TokenError(_with_fix(path, "cannot be read, or is a link")) from None
     if _FORM.fullmatch(value) is None:
         raise TokenError(_with_fix(path, "does not hold a token"))
     return value.decode("ascii")

@@ -99,7 +99,7 @@ class FollowedTests(FollowedCase):
         make_token(self.path)
         too_many = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         with mock.patch.object(os, "open", side_effect=too_many):
-            self.assertIn("cannot be opened", self.logged()[0])
+            self.assertIn("cannot be read", self.logged()[0])
             self.assertEqual(self.logged(), [])
         self.assertEqual(self.logged()[0], "the pairing token can be used again")
 

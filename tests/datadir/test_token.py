@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -108,6 +109,8 @@ class RefusedTests(TokenCase):
         self.assertEqual(self.files(), ["other"])
         self.write(b"x" * 43, 0o400)
         read_or_make_token(self.path)
+        with mock.patch("os.read", side_effect=OSError(errno.EIO, "")):
+            self.assertIn("cannot be read", self.refused())
         other = os.geteuid() + 1
         self.patch(os, "geteuid", lambda: other)
         self.assertIn("belongs to another user", self.refused())
