@@ -41,13 +41,15 @@ class ClientTests(CallCase):
         """So it is while the daemon does not listen yet, or has no token yet."""
         self.data.control_socket.rename(self.root / "aside")
         self.assertIn("cannot be reached", self.assert_no_daemon())
+        where = "--host=reference", f"--data-dir={self.data.root}"
+        status, shown, _ = self.run_main("status", *where)
+        self.assertIn("daemon: running, but it cannot be reached\n", shown)
+        self.assertEqual(status, 1)
         (self.root / "aside").rename(self.data.control_socket)
         self.data.token.unlink()
         err = self.why(3)
         self.assertIn("has no token: it is just starting", err)
-        where = f"--host reference --data-dir {self.data.root}"
-        create = f"to create a token, run: plugin-bridge run --rotate-token {where}"
-        self.assertIn(create, err)
+        self.assertIn("create a token, run: plugin-bridge run --rotate-token -", err)
 
     def test_loopback_port(self):
         """Where there can be no Unix socket, a file has the port."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from ...classes import frozen
 from ...plugins.installed.records import read_records
@@ -16,7 +16,15 @@ from ...provision.readiness import build_problem
 from ...settings.options import Paths
 from ...store.generations import StoreError, read_state
 from ...store.tables import Tables
-from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_option
+from ...system.locks import is_held
+from ..command import (
+    EXIT_STATUS,
+    NO_DAEMON,
+    REFUSED,
+    NoDaemonError,
+    command,
+    json_option,
+)
 from ..connection import UNASKED
 from ..installed import NAMESPACE, is_on, read_plugins
 from ..session import Session, session
@@ -30,7 +38,7 @@ class Overview:
     """
     The state of an installation.
 
-    :ivar daemon: Its version and where it was asked; ``None`` when none runs.
+    :ivar daemon: Its version, or that it cannot be reached; ``None`` when none runs.
     :ivar host: The host application's name, and the profile's in parentheses.
     :ivar data: The data directory.
     :ivar bundle: Where the bundle is published.
@@ -93,6 +101,9 @@ def status(place: Paths, as_json: bool) -> int:
             overview, result = of_daemon(found), 0
     except NoDaemonError as e:
         overview, result = on_disk(place, str(e)), NO_DAEMON
+        if is_held(place.data.lock):
+            overview = evolve(overview, daemon="running, but it cannot be reached")
+            result = REFUSED
     print_result(as_json, asdict(overview), overview.lines())
     return result
 
