@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from ..plugins.installed.records import KEYS, RECORDS
+from ..plugins.installed.records import KEYS, RECORDS, SWITCH
 from ..protocol.errors import BridgeError, Code, Prefix
 from ..protocol.text import PLUGIN_ID, nearest, visible
 from ..settings.config import HOST_OPTIONS, ConfigError
@@ -22,8 +22,6 @@ from .session import Session
 from .terminal import CommandError
 
 NAMESPACE: Final = "host"
-SWITCH: Final = "enabled:"
-"""The keys of the switches, before the plugin's id."""
 
 
 def read_plugins(session: Session) -> list[dict[str, Any]]:

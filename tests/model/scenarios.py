@@ -16,8 +16,8 @@ import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.plugins
 from bridge.plugins.installed.exchange import Journal
+from bridge.plugins.installed.records import removal
 from bridge.store.store import Store
-from bridge.store.tables import Remove
 
 from ..disk import Plan
 from ..plugins.operations.bench import NOW
@@ -120,7 +120,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-journalled": (Journal, "begin", lambda *_: None),
         "not-settled": (installed, "settle", nothing),
         "not-taken-back": (settlement, "_take_back", lambda *_: None),
-        "settings-kept": (changes, "Remove", lambda ns, key="none": Remove(ns, key)),
+        "settings-kept": (changes, "removal", lambda name: removal(name)[:1]),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from ...plugins.installed.records import SWITCH
 from ...protocol.text import timestamp, visible
 from .. import installed
 from ..session import Session, daemon_command
 from ..terminal import print_line, table
-
-_GRANTS: Final = "grants:"
 
 
 @daemon_command("list", "--host reference")
@@ -74,9 +73,6 @@ def uninstall(session: Session, plugin_id: str) -> None:
     """Have the running daemon remove an installed plugin and its settings."""
     installed.check_installed(session, plugin_id)
     session.operate("uninstall", id=plugin_id)
-    # The page keeps these two, and removes them itself when it uninstalls.
-    for prefix in (installed.SWITCH, _GRANTS):
-        session.call("state", "delete", ns=installed.NAMESPACE, key=prefix + plugin_id)
     session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
 
 
@@ -102,7 +98,7 @@ def disable(session: Session, plugin_id: str) -> None:
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
     installed.check_installed(session, plugin_id)
-    at = {"ns": installed.NAMESPACE, "key": installed.SWITCH + plugin_id}
+    at = {"ns": installed.NAMESPACE, "key": SWITCH + plugin_id}
     if on == session.place.profile.opt_in:
         session.call("state", "set", **at, value=on)
     else:

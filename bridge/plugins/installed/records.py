@@ -12,13 +12,17 @@ from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import camel
-from ...store.tables import Edit, Put, Remove
+from ...store.tables import HOST, Edit, Put, Remove
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
 
 KEYS: Final = "bridge.plugin-keys"
 """By key id: the keys the user has accepted."""
+
+SWITCH: Final = "enabled:"
+"""The page's keys of the switches, before the plugin's id; of the grants, the next."""
+GRANTS: Final = "grants:"
 
 
 class Entries(Protocol):
@@ -111,6 +115,13 @@ def is_recorded(store: Entries, plugin_id: str) -> bool:
 def settings_namespace(plugin_id: str) -> str:
     """Return the namespace of a plugin's settings."""
     return f"plugin:{plugin_id}"
+
+
+def removal(plugin_id: str) -> list[Edit]:
+    """Return the edits of an uninstall: all goes but the marks."""
+    # The page removes its switch and its grants too, but may be gone by then.
+    pages = [Remove(HOST, prefix + plugin_id) for prefix in (SWITCH, GRANTS)]
+    return [Remove(RECORDS, plugin_id), Remove(settings_namespace(plugin_id)), *pages]
 
 
 @frozen

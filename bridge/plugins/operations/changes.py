@@ -23,11 +23,11 @@ from ..clone.server import check_url
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust, signed_earlier
 from ..installed.records import (
-    RECORDS,
     Record,
     former,
     is_recorded,
     recorded,
+    removal,
     settings_namespace,
 )
 from ..installed.trees import ListEntry, Trees
@@ -294,9 +294,7 @@ class PluginChanges:
         job.reached(Step.REMOVE, f"Removing {plugin_id}")
         aside = await self._in_thread(self._trees.aside, plugin_id)
         exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)
-        settings = settings_namespace(plugin_id)
-        edits: list[Edit] = [Remove(RECORDS, plugin_id), Remove(settings)]
-        await self._installed.change(job, exchange, edits)
+        await self._installed.change(job, exchange, removal(plugin_id))
 
     def forget_key(
         self, key_id: str, ref: str | None = None, caller: Holder | None = None

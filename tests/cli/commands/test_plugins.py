@@ -116,17 +116,6 @@ class SwitchTests(CallCase):
             self.assertEqual(self.server.asked[-1], expected, host)
 
 
-class UninstallTests(CallCase):
-    command = "uninstall"
-
-    def test_what_the_page_keeps(self) -> None:
-        """Its switch and its grants go with it: no page may be open to see to it."""
-        self.answering({"plugins": [{"id": "good"}], "broken": [], "entries": {}})
-        self.done(self.call("good"))
-        deleted = [given["key"] for _, _, given in self.server.asked if "key" in given]
-        self.assertEqual(deleted, ["enabled:good", "grants:good"])
-
-
 class InstallTests(CallCase):
     command = "install"
 

@@ -233,7 +233,11 @@ class UnsettledTests(SettlementTestCase):
         with mock.patch.object(Journal, "end", ended):
             self.done("install", url_of("fresh"))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        keys = "enabled:fresh", "grants:fresh", "grants:good"
+        self.commit(*(Put("host", key, []) for key in keys))
         with mock.patch.object(Generations, "replace", replaced):
             self.done("uninstall", "fresh")
+        # The page may be gone before it removes its own.
+        self.assertEqual(self.bench.store.entries("host"), {"grants:good": []})
         self.assertEqual(self.bench.installed(), ["good"])
         self.assertFalse(self.bench.journal.exists())
