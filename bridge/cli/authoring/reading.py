@@ -21,8 +21,8 @@ from ...plugins.esbuild.conversation import Conversation, converse, together
 from ...plugins.esbuild.executable import Executable
 from ...plugins.policy.javascript.patterns import elements, key_name, string_value
 from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
-from ...plugins.policy.reading import Source, read
-from ...plugins.policy.rules.table import ADVICE, Hit
+from ...plugins.policy.reading import Source, read, words_in
+from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
@@ -127,21 +127,22 @@ def hit_lines(hit: ShownHit) -> list[str]:
     return [f"  {report}", *(f"      {text}" for text in texts if text)]
 
 
-_PAGE_NAMES: Final = frozenset(
+WITHHELD: Final = frozenset(
     {
-        *("Audio", "AudioContext", "BroadcastChannel", "DOMParser", "Element"),
-        *("HTMLElement", "Image", "MutationObserver", "Node", "Notification"),
-        *("ResizeObserver", "alert", "confirm", "customElements", "document"),
-        *("getComputedStyle", "history", "innerHeight", "innerWidth", "localStorage"),
-        *("matchMedia", "prompt", "screen", "sessionStorage", "window"),
+        *("BroadcastChannel", "EventSource", "FileReaderSync", "FontFace", "fetch"),
+        *("Notification", "PerformanceObserver", "RTCPeerConnection", "SharedWorker"),
+        *("WebAssembly", "WebSocket", "WebSocketStream", "WebTransport", "Worker"),
+        *("XMLHttpRequest", "caches", "cookieStore", "fonts", "importScripts"),
+        *("indexedDB", "postMessage", "reportError"),
     }
 )
+"""What a worker has, and the reference host takes from its plugins."""
+
 _SHOWN_NAMES: Final = 10
 _TESTS: Final = "tests/"
 _MARK: Final = "$page$"
-_USE: Final = re.compile(
-    rf"(?<!typeof ){re.escape(_MARK)}({'|'.join(sorted(_PAGE_NAMES))})\b"
-)
+# A member with the mark is what makes elements.
+_USE: Final = re.compile(rf"(?<!typeof )(?<!\.){re.escape(_MARK)}(\w+)")
 # The bundler writes each export on a line of its own, and no string on several.
 _DEFAULT: Final = re.compile(
     r"^export \{\n(?:  .*\n)*?  (?:(.+) as )?default,?$", re.MULTILINE
@@ -206,7 +207,13 @@ class Reading:
     def about_page(self) -> list[str]:
         """Return what the plugin uses that only a page has, as lines."""
         why = "a plugin runs in a worker, which does not have these:"
-        return [why, *self.page_names[:_SHOWN_NAMES]] if self.page_names else []
+        more = len(self.page_names) - _SHOWN_NAMES
+        shown = [why, *self.page_names[:_SHOWN_NAMES]]
+        return [*shown, *([f"and {more} more"] * (more > 0))] if self.page_names else []
+
+
+def _missing_names(text: str) -> frozenset[str]:
+    return (PAGE_NAMES | WITHHELD).intersection(words_in(text))
 
 
 async def read_sources(
@@ -231,7 +238,7 @@ async def read_sources(
 
 async def _read(bundler: Conversation, source: Source, reading: Reading) -> None:
     name = printable(source.name)
-    marked = Source(source.name, source.content, _PAGE_NAMES)
+    marked = Source.of(source.name, source.content, _missing_names)
     answer = await read(bundler, marked, _MARK, maybeDeferred, is_mapped=True)
     if answer.error_line:
         reading.broken = reading.broken or f"{name}:{answer.error_line}"

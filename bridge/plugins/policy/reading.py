@@ -17,6 +17,7 @@ import json
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -83,20 +84,32 @@ class Source:
 
     :ivar name: Its path, whose suffix decides how it is read, as in the build.
     :ivar names: What is marked where the source does not declare it.
+    :ivar choose: Finds it in a text.
     """
 
     name: str
     content: bytes
     names: frozenset[str]
+    choose: Callable[[str], frozenset[str]]
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> Source:
-        """Look for the names in a source."""
+    def of(
+        cls,
+        name: str,
+        content: bytes,
+        choose: Callable[[str], frozenset[str]] | None = None,
+    ) -> Source:
+        """
+        Look for the names in a source.
+
+        :param choose: Those that matter; by default those of the policy.
+        """
+        choose = choose or marked_names
         # The names of what makes elements come from options and comments, so they are
         # marked by no first reading: its output has to be read again.
         is_read_twice = suffix_of(name) in _ELEMENTS
         text = "" if is_read_twice else content.decode("utf-8", "replace")
-        return cls(name, content, marked_names(text))
+        return cls(name, content, choose(text), choose)
 
     @property
     def has_elements(self) -> bool:
@@ -156,7 +169,7 @@ async def read(
         return first
     # The map comes last: one line, as long as all others, and without a name.
     text = first.code.rpartition(_MAP)[0] if is_mapped else first.code
-    names = await in_thread(marked_names, text)
+    names = await in_thread(source.choose, text)
     flags = _marking("js", mark, names, is_mapped)
     return _answer(await bundler.ask(_request(first.code.encode(), flags)))
 

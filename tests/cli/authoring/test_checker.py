@@ -216,17 +216,15 @@ class CheckerTests(TestCase):
     async def test_not_set_up(self):
         """Without bundler or host the build is not done; the command is shown."""
         where = f"--host reference --data-dir {self.shop.data.root}"
-        bundler = f"plugin-bridge setup --bundler-only {where}"
-        for path, policy, command in (
-            (self.shop.data.host, "ok", f"plugin-bridge setup {where}"),
-            (self.shop.data.bin, "not_done", bundler),
-        ):
-            shutil.rmtree(path)
+        for part, policy in (("host", "ok"), ("bin", "not_done")):
+            shutil.rmtree(self.shop.data.root / part)
             made = await self.report()
             self.assert_outcomes(build="not_done", policy=policy)
             self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
             message = self.steps["build"].message
-            self.assertTrue(message.endswith(command), message)
+            self.assertTrue(message.endswith(f"plugin-bridge setup {where}"), message)
+        message = self.steps["policy"].message
+        self.assertTrue(message.endswith(f"setup --bundler-only {where}"), message)
 
     async def test_no_directory(self):
         """A directory that is not there any more is refused at the first step."""
@@ -279,7 +277,7 @@ class CheckTests(CommandTestCase):
         self.assertRegex(out, "files +warned: .*\n  it is a folder of the git")
         self.assertIn("manifest   ok: demo 1.0.0\n", out)
         self.assertIn("signature  left out: --unsigned\n", out)
-        self.assertIn("build      not done: there is no bin/esbuild", out)
+        self.assertIn("policy     not done: there is no bin/esbuild", out)
 
     def test_json(self):
         """With --json only the object is printed; what is refused makes it 1."""

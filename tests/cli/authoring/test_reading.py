@@ -1,11 +1,15 @@
 """What the bundler finds in a plugin's sources, and how a terminal shows it."""
 
+import re
 import time
+from pathlib import Path
 
 from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+import bridge
 from bridge.cli.authoring.reading import (
+    WITHHELD,
     Reading,
     hit_lines,
     quoted,
@@ -18,6 +22,8 @@ from bridge.plugins.tree.tree import Tree
 
 from ...directories import fresh_directory
 from ...plugins.bundle.workshop import Workshop
+
+REALM = Path(bridge.__file__).parent / "reference/packages/host/src/realm"
 
 CERTAIN = r"""
 export default definePlugin({ id: 'demo', activate() {} });
@@ -100,12 +106,20 @@ class ReadingTests(TestCase):
         const o = { document: 2, 'alert': 3 }; o.localStorage; typeof document;
         document.title = `${window}`;
         """
-        part = "export const f = (alert) => alert;\ndocument.append(<b/>);"
+        part = "export const f = (alert) => alert;\ndocument.append(<b/>, new Image());"
         tests = {"tests/a.ts": "document.x;", "a.test.ts": "document.x;"}
         reading = await self.read(text, **tests, **{"lib/b.tsx": part})
         self.assertEqual(
-            reading.page_names, ["lib/b.tsx:2 document", "main.ts:4 document"]
+            reading.page_names,
+            ["lib/b.tsx:2 Image", "lib/b.tsx:2 document", "main.ts:4 document"],
         )
+
+    def test_withheld(self) -> None:
+        """What the realm takes from plugins is what is named here."""
+        runtime = REALM.joinpath("runtime.ts").read_text("utf-8")
+        names = runtime.partition("const OPEN = [\n")[2].partition("];")[0]
+        taken = {*re.findall(r'"(\w+)",\n', names)}
+        self.assertEqual(WITHHELD, taken | {"WebAssembly"})
 
 
 class EntryTests(SynchronousTestCase):

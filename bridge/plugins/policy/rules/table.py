@@ -236,13 +236,17 @@ application, past every permission: ``external.sendMessage(…)``.
 """
 
 
-def _read_names() -> frozenset[str]:
-    path = Path(__file__).parent / "globals" / "names.json"
-    data = json.loads(path.read_text("utf-8"))
-    return PROPOSED.union(data["ecmascript"], data["web"]) - HOST_CHANNELS
+_NAMES: Final = json.loads(
+    (Path(__file__).parent / "globals" / "names.json").read_text("utf-8")
+)
 
+PAGE_NAMES: Final = frozenset(_NAMES["page"])
+"""The names that a page has, and a worker has not."""
 
-STANDARD_NAMES: Final = _read_names()
+STANDARD_NAMES: Final = (
+    PROPOSED.union(_NAMES["ecmascript"], _NAMES["page"], _NAMES["worker"])
+    - HOST_CHANNELS
+)
 """
 The names of ECMAScript and the web platform.
 

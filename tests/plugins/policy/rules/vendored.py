@@ -19,21 +19,20 @@ GLOBALS_PACKAGE: Final = "globals@17.14.0"
 """The package and its exact version."""
 
 HERE: Final = Path(table.__file__).parent / "globals"
-_PARTS: Final = {"ecmascript": ("builtin",), "web": ("browser", "worker")}
 
 
 def published() -> dict[str, Any]:
     """Return what the copy has to hold."""
     package = npm_package(GLOBALS_PACKAGE)
     names = json.loads((package / "globals.json").read_text("utf-8"))
+    worker = {*names["worker"]}
     return {
         "package": GLOBALS_PACKAGE,
         "source": "https://github.com/sindresorhus/globals",
         "licence": "MIT",
-        **{
-            part: sorted({name for group in groups for name in names[group]})
-            for part, groups in _PARTS.items()
-        },
+        "ecmascript": sorted(names["builtin"]),
+        "page": sorted({*names["browser"]} - worker),
+        "worker": sorted(worker),
     }
 
 
