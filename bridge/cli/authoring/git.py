@@ -16,7 +16,9 @@ from typing import Final
 from ...protocol.text import shown
 from ..terminal import CommandError
 
-_OVERRIDDEN: Final = r"^(core\.excludesfile$|safe\.directory$|filter\.)"
+_OVERRIDDEN: Final = (
+    r"^(core\.(excludesfile|autocrlf|eol|attributesfile)$|safe\.directory$|filter\.)"
+)
 _OF_TREE: Final = ("local", "worktree")
 _ELSEWHERE: Final = (
     *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
@@ -45,7 +47,8 @@ def _harmless_environ(root: Path) -> dict[str, str]:
     """
     Return an environment in which git runs nothing of a tree that others have made.
 
-    What the author has said of every work tree holds: what to ignore, whom to trust.
+    What the author has said of every work tree holds: what to ignore, how
+    lines end, whom to trust.
     """
     own = {name: t for name, t in os.environ.items() if not name.startswith("GIT_")}
     return own | {

@@ -11,19 +11,25 @@ from .test_worktree import WorkTreeTestCase
 
 
 class GitTests(WorkTreeTestCase):
-    def test_what_its_author_ignores(self):
+    def test_what_its_author_has_configured(self):
         """What they have git ignore in every work tree is not published either."""
         commit(self.root)
         ignored = self.directory / "ignored"
         ignored.write_text(".DS_Store\n")
         configuration = self.directory / "gitconfig"
-        configuration.write_text(
-            f"[core]\n\texcludesFile = {ignored}\n[safe]\n\tdirectory = /of-others\n"
-        )
         self.patch(os, "environ", os.environ | {"GIT_CONFIG_GLOBAL": configuration})
         self.write(".DS_Store")
-        self.assertEqual(published(self.root), ["main.ts", "src/a.ts"])
-        check_clean(self.root, ())
+        (attributes := self.directory / "attributes").write_text("*.ts text\n")
+        # Which is as git has it, but for its line's end; git has to look.
+        self.write("main.ts", "export default 1;\r\n")
+        git(self.root, "-c", "core.autocrlf=true", "add", "main.ts")
+        os.utime(self.root / "main.ts", (1, 1))
+        for how in ("autocrlf=true", f"attributesFile={attributes}"):
+            configuration.write_text(
+                f"[core]\n{how}\nexcludesFile={ignored}\n[safe]\ndirectory=/of-others\n"
+            )
+            self.assertEqual(published(self.root), ["main.ts", "src/a.ts"])
+            check_clean(self.root, ())
         # Nor is a tree of another user refused that they trust.
         trusted = read_git(self.root, "config", "--get-all", "safe.directory")
         self.assertEqual(trusted, b"/of-others\n")
