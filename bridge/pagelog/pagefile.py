@@ -50,6 +50,7 @@ class PageFile:
             cannot be opened in it.
         """
         try:
+            make_directories(path.parent.parent)
             _own_directory(path.parent)
             fd = _open(path)
             return cls(path, max_bytes, fd, os.fstat(fd).st_size)
@@ -130,10 +131,14 @@ def older_of(path: Path) -> Path:
 
 
 def _own_directory(path: Path) -> None:
-    """Make ``path``, or check that no other user can put files there."""
+    """
+    Make ``path``, or check that no other user can put files there.
+
+    Nothing above it is made: a data directory that was moved away stays away.
+    """
     if path.is_symlink() or path.is_file():
         raise LogFileError(f"{path}: not a directory")
-    make_directories(path)
+    path.mkdir(mode=0o700, exist_ok=True)
     try:
         check_above(path, "--log-file")
         check(path)

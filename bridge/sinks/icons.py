@@ -142,7 +142,7 @@ class IconFiles:
 
     def _write(self, image: bytes, path: Path) -> None:
         png = small_png(image)
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.directory.mkdir(mode=0o700, exist_ok=True)
         written = path.with_suffix(".new")
         try:
             written.write_bytes(png)

@@ -117,7 +117,7 @@ class SmallTests(SynchronousTestCase):
 
 class FileTests(SynchronousTestCase):
     def setUp(self):
-        self.directory = fresh_directory(self) / "data" / "icons"
+        self.directory = fresh_directory(self) / "icons"
         self.clock = Clock()
         self.files = IconFiles(self.directory, self.clock, execute)
         self.files.open()

@@ -101,6 +101,12 @@ class StagingTests(SynchronousTestCase):
         self.shop.bundle.unlink()
         self.assertFalse(belongs())
 
+    def test_no_data_directory(self):
+        """Where it is gone, no build makes it again, nor where it publishes."""
+        self.shop.data.build.rmdir()
+        self.assertRaises(FileNotFoundError, self.staging.claim)
+        self.assertFalse(self.shop.folder.exists())
+
     def test_renames_that_fail(self):
         """Whichever does, the previous bundle stays; without links, as a copy."""
         self.assertTrue(self.staging.claim())
