@@ -214,6 +214,8 @@ class Job:
             return await waiting
         finally:
             self._waiting = None
+            # Failed at once, it would keep the failure, in whose frames we all are.
+            waiting.addErrback(lambda _: None)
 
     async def hold(self, lock: DeferredLock) -> None:
         """Acquire a lock; it is released when the operation has ended."""
