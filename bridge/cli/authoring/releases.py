@@ -150,10 +150,14 @@ class Repository:
 
     def _release_at_head(self) -> Release | None:
         release = Release(self.manifest.version)
+        only = "--max-count=1", self.at, "--", SIGNATURE_FILE
+        if git(self.root, "rev-list", *only).decode().strip() != self.at:
+            return None  # its author has chosen the message, or made the tag
         tagged = _tagged(self.root, release.tag)
         if tagged == self.at:
             return Release(self.manifest.version, True, True)
-        if tagged is None and self.subject == release.subject:
+        # A hook may have added to it.
+        if tagged is None and release.subject in self.subject:
             return Release(self.manifest.version, True)
         return None
 
