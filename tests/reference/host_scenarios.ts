@@ -115,14 +115,12 @@ export const hostScenarios = {
     const preferences = new Preferences(new Memory());
     preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`);
     equal([preferences.target, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
-    const paired: string[] = [];
-    const pair = (with_: string): void => void paired.push(with_);
-    const link = { state: "connecting", endpoint: "http://127.0.0.1:5", pair };
+    const link = { state: "connecting", endpoint: "http://127.0.0.1:5" };
     preferences.settle(link);
     equal(preferences.token, "");
     link.state = "connected";
     preferences.settle(link);
-    equal([preferences.token, preferences.offered, paired], [token, "", []]);
+    equal([preferences.token, preferences.offered], [token, ""]);
     equal(preferences.endpoint, "http://127.0.0.1:5");
     preferences.follow(`#endpoint=http://127.0.0.1:6&token=${token}`);
     equal([preferences.target, preferences.destination], ["http://127.0.0.1:6", undefined]);
@@ -132,28 +130,15 @@ export const hostScenarios = {
     }
   },
 
-  /** A token that is refused does not replace the one that was accepted. */
-  test_attack_link_that_unpairs_the_page() {
-    const preferences = new Preferences(new Memory());
-    preferences.token = "the-right-one";
-    preferences.follow(`#token=${"x".repeat(43)}`);
-    const paired: string[] = [];
-    const link = { endpoint: preferences.endpoint, pair: (token: string) => void paired.push(token) };
-    preferences.settle({ ...link, state: "unpaired" });
-    equal([paired, preferences.token, preferences.offered], [["the-right-one"], "the-right-one", ""]);
-  },
-
-  /** A tab that was led elsewhere neither gets the code of a page that was paired meanwhile, nor moves it. */
+  /** A tab that was led elsewhere does not move a page that was paired meanwhile. */
   test_attack_link_before_the_page_was_paired() {
     for (const state of ["unpaired", "connected"]) {
       const preferences = new Preferences(new Memory());
       preferences.follow(`#endpoint=http://127.0.0.1:6&token=${"x".repeat(43)}`);
       preferences.token = "of another tab";
       preferences.offered = "x".repeat(43);
-      const paired: string[] = [];
-      const pair = (token: string): void => void paired.push(token);
-      preferences.settle({ state, endpoint: "http://127.0.0.1:6", pair });
-      equal([paired, preferences.endpoint, preferences.token], [[], "http://127.0.0.1:42081", "of another tab"]);
+      preferences.settle({ state, endpoint: "http://127.0.0.1:6" });
+      equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", "of another tab"]);
     }
   },
 

@@ -23,6 +23,7 @@ export class FakeLink extends Daemon implements Link {
   readonly endpoint = "http://127.0.0.1:42081";
   state: State = "connected";
   reason = "";
+  token = "";
   version = "1.2.3";
   #progress = (_: Progress): void => undefined;
 
@@ -56,7 +57,8 @@ export class FakeLink extends Daemon implements Link {
     this.changed.emit();
   }
 
-  pair(): void {
+  pair(token: string): void {
+    this.token = token;
     this.become("detecting");
   }
 

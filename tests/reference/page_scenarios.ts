@@ -283,6 +283,24 @@ export const pageScenarios = {
     await quiet();
   },
 
+  /** The stored token is used, once, where another is refused; not where a link has led the tab. */
+  test_attack_link_that_unpairs_the_page() {
+    const { model, link } = openPage();
+    const { preferences } = model;
+    link.pair("x".repeat(43));
+    for (const [endpoint, ...states] of [
+      ["http://127.0.0.1:6", "unpaired"],
+      [link.endpoint, "detecting", "unpaired"],
+    ] as const) {
+      preferences.endpoint = endpoint;
+      preferences.token = "the-right-one";
+      for (const state of states) {
+        link.become("unpaired", "refused");
+        equal([link.state, link.token === preferences.token], [state, endpoint === link.endpoint]);
+      }
+    }
+  },
+
   /** What was not answered in time is read again, though the connection stays. */
   async a_daemon_that_is_slow_at_first() {
     const { model, link, env } = openPage();

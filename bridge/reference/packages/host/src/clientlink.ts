@@ -26,12 +26,14 @@ export class ClientLink implements Link {
   readonly changed = new Signal();
   readonly opened = new Signal();
   readonly client: Bridge;
+  token: string;
   #closes: readonly string[] = [];
   #version = "";
   #isOpen = false;
 
   constructor(endpoint: string, token: string) {
     const client = `plugin-bridge-client/${API_VERSION}`;
+    this.token = token;
     this.client = createBridge({ endpoint, token, client });
     this.client.on("state", (_, { close }) => {
       if (close !== undefined) {
@@ -89,6 +91,7 @@ export class ClientLink implements Link {
   }
 
   pair(token: string): void {
+    this.token = token;
     // Its outcome is shown as the state.
     this.client.pair(token).catch(() => undefined);
   }

@@ -63,9 +63,8 @@ if (root !== null) {
     if (link.isOpen) {
       void state.refresh();
       runtime.refresh();
-    } else if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
-      // A link may have led this tab elsewhere, where the code must not go.
-      model.pair(preferences.token);
+    } else {
+      model.pairAgain();
     }
   });
   addEventListener("hashchange", () => {

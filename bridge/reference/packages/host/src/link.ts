@@ -51,6 +51,8 @@ export interface Link extends Daemon {
   /** Why it is not paired: empty while it is, else `missing`, `refused` or `rotated`. */
   readonly reason: string;
   readonly endpoint: string;
+  /** The token that it was paired with last. */
+  readonly token: string;
   /** The daemon's version; empty before the first welcome. */
   readonly version: string;
   /** How the last sockets closed, the newest first; for a report. */

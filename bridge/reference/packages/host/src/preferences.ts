@@ -28,13 +28,6 @@ export interface Destination {
   readonly token: string;
 }
 
-/** The connection, to where a link led or to where it was. */
-interface Followed {
-  readonly state: string;
-  readonly endpoint: string;
-  pair(token: string): void;
-}
-
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
 export class Preferences {
   /** A token that a link brought, until the daemon accepts or refuses it; empty for none. */
@@ -106,8 +99,8 @@ export class Preferences {
     return this.offered || this.token;
   }
 
-  /** Keep what a link brought when the daemon accepts it, or else return to what was. */
-  settle(link: Followed): void {
+  /** Keep what a link brought when the daemon accepts it. */
+  settle(link: { readonly state: string; readonly endpoint: string }): void {
     const { offered } = this;
     // Another tab may have paired the page since, with the daemon at another address.
     const isOwn = link.endpoint === this.endpoint;
@@ -116,11 +109,8 @@ export class Preferences {
       if (isOwn || this.token === "" || this.token === offered) {
         this.move({ endpoint: link.endpoint, token: offered });
       }
-    } else if (offered !== "" && link.state === "unpaired") {
+    } else if (link.state === "unpaired") {
       this.offered = "";
-      if (isOwn && this.token !== "") {
-        link.pair(this.token);
-      }
     }
   }
 }

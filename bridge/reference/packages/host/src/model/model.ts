@@ -200,6 +200,16 @@ export class PageModel {
     }
   }
 
+  /** Use the stored code where that of a link, or of before another tab was paired, is refused. */
+  pairAgain(): void {
+    const { link, preferences } = this;
+    // A link may have led this tab elsewhere, where the code must not go.
+    const isOwn = link.endpoint === preferences.endpoint;
+    if (link.state === "unpaired" && isOwn && !["", link.token].includes(preferences.token)) {
+      this.pair(preferences.token);
+    }
+  }
+
   /** Connect to another daemon, with nothing that the page has of this one. */
   moveTo(endpoint: string): void {
     this.preferences.endpoint = endpoint;
@@ -399,6 +409,7 @@ export class PageModel {
 
   #follow(): void {
     const { state } = this.link;
+    this.pairAgain();
     if (state === "connected") {
       const words = this.#trouble === "" && this.#wasConnected ? "" : "Connected.";
       this.#wasConnected = true;
