@@ -225,7 +225,7 @@ class PluginService:
         while True:
             now = read_records(self._store), {*trees.unsettled}, {**trees.linked}
             if now == before:
-                return listing
+                return self._rebuild.completed(listing)
             listing = await self._in_thread(trees.listing, now[0])
             before = now
 

@@ -63,7 +63,7 @@ class LifeTests(HomeCase):
         options = (*self.where, "--listen=127.0.0.1:0")
         line = [sys.executable, "-u", "-c", WITHOUT_THREADS, "run", *options]
         with printing(line, self.home) as daemon:
-            daemon.wait_for("there was no build at the start")
+            daemon.wait_for("there was no build")
             daemon.wait_for("next: plugin-bridge open")
             daemon.stop(signal.SIGKILL)
         self.assertNotIn("Traceback", "".join(daemon.lines))

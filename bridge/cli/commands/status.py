@@ -199,7 +199,7 @@ def problems_of(
             f"plugin-bridge doctor {where}"
         )
     problems += [
-        f"{plugin['id']} is not in the bundle: {plugin['problem']}"
+        f"{plugin['id']} is left out of builds: {plugin['problem']}"
         for plugin in plugins
         if plugin.get("problem")
     ]

@@ -121,8 +121,9 @@ class PluginList:
 
     :ivar plugins: List entries, by id.
     :ivar broken: ``{id, reason}`` of every plugin that is not built into the
-        bundle: its tree is gone, not usable, or was changed.  One whose manifest
-        can be read is in ``plugins`` too, so that a page shows it.
+        bundle: its tree is gone, not usable, or was changed, or the last build left it
+        out.  One whose manifest can be read is in ``plugins`` too, so that a page shows
+        it.
     """
 
     plugins: list[ListEntry]

@@ -9,9 +9,10 @@ in the report.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from itertools import starmap
 from typing import Any, ClassVar, Protocol
 
-from attrs import field
+from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -19,12 +20,12 @@ from twisted.python.failure import Failure
 
 from ...classes import define
 from ...concurrency.shares import SharedRuns
-from ...protocol.errors import BridgeError, shutting_down
+from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
 from ..bundle.build import Report
 from ..installed.records import read_records
-from ..installed.trees import ListEntry, Trees
+from ..installed.trees import Broken, ListEntry, PluginList, Trees
 from ..tree.tree import Verified, Verify
 from .jobs import Jobs
 
@@ -64,6 +65,8 @@ class Rebuild:
     _runs: SharedRuns[Report] = field(init=False)
     _needed: set[str] = field(factory=set, init=False)
     _closed: bool = field(default=False, init=False)
+    _left_out: dict[str, str] = field(factory=dict, init=False)
+    _repeated: set[str] = field(factory=set, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -91,11 +94,29 @@ class Rebuild:
             if not self._closed:
                 # There is no report, so nothing else says it.
                 error: Any = failure.value
-                self._log.warn(
-                    "there was no build at the start: {why}", why=error.message
-                )
+                self._log.warn("there was no build: {why}", why=error.message)
 
         self.build().addErrback(log_failure)
+
+    def completed(self, listing: PluginList) -> PluginList:
+        """
+        Add to what is broken what is sound, but was left out by the last build.
+
+        For that another build is begun, once: its tree may have been unreadable for a
+        moment, and nothing else would put it back.
+        """
+        sound = {one.id for one in listing.plugins if not (one.problem or one.dev)}
+        left_out = {one: why for one, why in self._left_out.items() if one in sound}
+        if not left_out.keys() <= self._repeated:
+            self.begin()
+        self._repeated = {*left_out}
+        return PluginList(
+            [
+                evolve(one, problem=left_out.get(one.id, one.problem))
+                for one in listing.plugins
+            ],
+            [*listing.broken, *starmap(Broken, left_out.items())],
+        )
 
     async def _build_once(self) -> Report:
         needed, self._needed = frozenset(self._needed), set()
@@ -113,6 +134,11 @@ class Rebuild:
             raise shutting_down() from None
         finally:
             self._building = None
+        if report.ok:
+            self._left_out = {
+                one: _reason(one, report.errors)
+                for one in sorted(records.keys() - {*report.plugins})
+            }
         for line in report.errors:
             self._log.warn("{line}", line=line)
         try:
@@ -135,6 +161,13 @@ class Rebuild:
         """
         self._closed = True
         return self.lock.run(lambda: None)
+
+
+def _reason(plugin_id: str, errors: list[str]) -> str:
+    start = f"{plugin_id} is left out: "
+    found = (one.removeprefix(start) for one in errors if one.startswith(start))
+    why = f"the last build left it out: {next(found, 'see its report')}"
+    return plugin_error(Prefix.BUILD_FAILED, why).message
 
 
 async def end_operations(

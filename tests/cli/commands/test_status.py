@@ -53,7 +53,7 @@ class OverviewTests(SynchronousTestCase):
         found = problems_of({"plugins": about}, plugins, None, "-h x")
         self.assertEqual(found[0], "cannot build: x")
         self.assertTrue(found[1].endswith("; run: plugin-bridge doctor -h x"))
-        self.assertEqual(found[2:], ["p is not in the bundle: policy: y"])
+        self.assertEqual(found[2:], ["p is left out of builds: policy: y"])
         # It asks nobody, so it needs no prompt.
         found = problems_of({"plugins": about, "remote": {}}, [], "now", "")
         self.assertEqual(len(found), 2)

@@ -5,7 +5,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
-from bridge.plugins.installed.records import recorded
+from bridge.plugins.installed.records import read_records, recorded
 from bridge.plugins.operations.rebuild import end_operations
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
@@ -58,6 +58,24 @@ class RunTests(RebuildTestCase):
         self.assertFalse(report.ok)
         self.assertEqual((report.errors[0], len(report.errors)), ("no such module", 2))
 
+    def test_sound_again(self) -> None:
+        """What a build could not read is listed as left out, and built once more."""
+        tree, records = self.bench.data.plugin("first"), read_records(self.bench.store)
+        aside = tree.rename(tree.with_name("aside"))
+        self.build()
+        aside.rename(tree)
+        self.start()
+        gate = self.hold(Deferred())
+        sound = self.bench.trees.listing(records)
+        for _ in range(2):
+            listing = self.rebuild.completed(sound)
+            (broken,) = listing.broken
+            self.assertIn("build_failed: the last build left it out: ", broken.reason)
+            self.assertEqual(broken.reason, listing.plugins[0].problem)
+        gate.callback(None)
+        self.assertEqual(self.rebuild.completed(sound), sound)
+        self.assertEqual(self.events, BUILT)
+
     def test_defects(self) -> None:
         """A builder that breaks fails that run alone, a sink not even that."""
         self.bench.builder.outcomes = [ZeroDivisionError()]
@@ -80,7 +98,7 @@ class RunTests(RebuildTestCase):
             self.rebuild.begin()
         self.assertEqual(
             [formatEvent(event) for event in logged],
-            ["broken", "there was no build at the start: no thread"],
+            ["broken", "there was no build: no thread"],
         )
 
 

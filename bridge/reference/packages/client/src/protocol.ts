@@ -413,7 +413,7 @@ export interface Methods {
     params: { [name: string]: unknown };
     result: {
       /** List entries, by id. */ plugins: Array<ListEntry>;
-      /** `{id, reason}` of every plugin that is not built into the bundle: its tree is gone, not usable, or was changed. One whose manifest can be read is in `plugins` too, so that a page shows it. */
+      /** `{id, reason}` of every plugin that is not built into the bundle: its tree is gone, not usable, or was changed, or the last build left it out. One whose manifest can be read is in `plugins` too, so that a page shows it. */
       broken: Array<Broken>;
     };
   };
