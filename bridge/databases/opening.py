@@ -80,12 +80,14 @@ def identity(path: Path) -> Identity:
 
     A link is the user's own doing: no page, and no plugin, can make one.
 
-    :raise BridgeError: ``unavailable``: there is none, or it is not a regular file.
+    :raise BridgeError: ``unavailable``: there is none, or it is no file to be read.
     """
     try:
         found = os.stat(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         raise unavailable("the database is not on this machine yet") from None
+    except OSError as e:
+        raise unavailable(f"the database cannot be read: {e.strerror}") from None
     if not stat.S_ISREG(found.st_mode):
         raise unavailable("the database is not a regular file")
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

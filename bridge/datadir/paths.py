@@ -132,7 +132,7 @@ class DataDir:
         except FileExistsError as e:
             raise DataDirError(f"{e.filename} is not a directory") from None
         except OSError as e:
-            raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
+            raise DataDirError(f"cannot use {self.root}: {e.strerror}") from None
         return notice
 
     def claim(self, patience: float = 0.0) -> Lock:

@@ -193,7 +193,11 @@ def remove(path: Path) -> None:
 
     :raise OSError: It could not be removed.
     """
-    if path.is_symlink() or not path.is_dir():
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return  # a system that only reads would refuse to remove even that
+    if not stat.S_ISDIR(found.st_mode):
         path.unlink(missing_ok=True)
         return
     import shutil  # with modules for compression; not at a start

@@ -274,7 +274,11 @@ class FileTests(ReaderCase):
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertEqual(error.message, "the database is not on this machine yet")
         self.assertEqual(os.listdir(self.directory), ["places.db"])
-        make_database(self.directory / "later.db")
+        later = self.directory / "later.db"
+        later.symlink_to(later)
+        self.assertIn("cannot be read: Too many levels", self.failed().message)
+        later.unlink()
+        make_database(later)
         self.assertEqual(self.names(), ["Harbour", "Market"])
 
     def test_link(self) -> None:

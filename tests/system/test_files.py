@@ -126,7 +126,10 @@ class RemovingTests(SynchronousTestCase):
     def test_errors(self) -> None:
         """What can't be removed is an error; that there is nothing is none."""
         path = fresh_directory(self) / "path"
-        files.remove(path)
+        read_only = OSError(errno.EROFS, os.strerror(errno.EROFS))
+        with mock.patch("os.unlink", side_effect=read_only):
+            files.remove(path)
+            files.remove(Path(__file__) / "path")
         path.mkdir()
         self.patch(os, "rmdir", lambda *_, **__: os.close(-1))
         self.assertRaises(OSError, files.remove, path)

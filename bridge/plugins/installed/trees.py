@@ -35,7 +35,7 @@ from ..tree.manifest import (
     read_manifest,
 )
 from ..tree.signature import verify_tree
-from ..tree.tree import Tree, Verified, read_tree, unsigned
+from ..tree.tree import Tree, Verified, read_tree, unreadable
 from .records import Record
 
 
@@ -321,19 +321,17 @@ class Trees:
     def _root(self, plugin_id: str) -> Path:
         root = self._data.plugin(plugin_id)
         try:
-            is_directory = stat.S_ISDIR(os.lstat(root).st_mode)
-        except OSError:
+            if stat.S_ISDIR(os.lstat(root).st_mode):
+                return self._data.checked(root)
+        except (FileNotFoundError, NotADirectoryError):
             why = "its directory is gone; install it again, or uninstall it"
             raise plugin_error(Prefix.NOT_INSTALLED, why) from None
-        if not is_directory:
-            why = "something else is in its directory's place; uninstall it"
-            raise plugin_error(Prefix.NOT_INSTALLED, why)
-        try:
-            return self._data.checked(root)
         except NotOwnError as e:
             raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
-        except OSError:
-            raise unsigned("the tree cannot be read") from None
+        except OSError as e:
+            raise unreadable("", e) from None
+        why = "something else is in its directory's place; uninstall it"
+        raise plugin_error(Prefix.NOT_INSTALLED, why)
 
 
 def _own(plugin_id: str, manifest: Manifest) -> Manifest:

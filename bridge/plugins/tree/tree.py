@@ -155,8 +155,8 @@ class _Walk:
             raise _refused(path, "not a regular file") from None
         except TooLargeError:
             raise _too_large() from None
-        except OSError:
-            raise _unreadable(path) from None
+        except OSError as e:
+            raise unreadable(path, e) from None
         self._room -= len(content)
         self._files[path] = content
 
@@ -165,8 +165,8 @@ def _entries(directory: Path, folder: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
             yield from entries
-    except OSError:
-        raise _unreadable(folder) from None
+    except OSError as e:
+        raise unreadable(folder, e) from None
 
 
 def _check_signable(path: str) -> None:
@@ -183,16 +183,18 @@ def _refused(path: str, rule: str) -> BridgeError:
     return plugin_error(Prefix.POLICY, f"{shown(path)}:1 {rule}")
 
 
-def _unreadable(path: str) -> BridgeError:
-    return unsigned(f"{shown(path) or 'the tree'} cannot be read")
-
-
 def _too_many() -> BridgeError:
     return unsigned(f"the tree has more than {TREE_FILES} files")
 
 
 def _too_large() -> BridgeError:
     return unsigned(f"the tree is larger than {TREE_BYTES} bytes")
+
+
+def unreadable(path: str, error: OSError) -> BridgeError:
+    """Return the refusal of what cannot be read below a tree; empty: the tree."""
+    why = error.strerror or "I/O error"
+    return unsigned(f"{shown(path) or 'the tree'} cannot be read: {why}")
 
 
 def unsigned(why: str) -> BridgeError:

@@ -105,7 +105,12 @@ class ListingTests(TreesTestCase):
     def test_attack_link_to_itself(self):
         """A link that leads nowhere is that plugin's fault, and no other's."""
         (self.write() / "loop").symlink_to("loop")
-        self.assertEqual(self.fault(), "unsigned: the tree cannot be read")
+        why = "unsigned: the tree cannot be read: Too many levels of symbolic links"
+        self.assertEqual(self.fault(), why)
+        # It is not gone.
+        self.trees.directory.rename(self.data.root / "elsewhere")
+        self.trees.directory.symlink_to(self.trees.directory)
+        self.assertEqual(self.fault(), why)
 
     def test_attack_planted(self):
         """A tree that another user could change, if only its ``.git``, is not used."""

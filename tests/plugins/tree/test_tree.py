@@ -165,13 +165,11 @@ class RefusedTests(TreeTestCase):
 
     def test_unreadable(self):
         """A file or a directory the system does not let us read is named."""
-
-        def refuse(path, most):
-            raise PermissionError
-
-        self.patch(module, "read_bounded", refuse)
+        broken = mock.Mock(side_effect=OSError(5, "broken"))
+        self.patch(module, "read_bounded", broken)
         (self.root / "src" / "a.ts").unlink()
         (self.root / "plugin.json").unlink()
-        self.assert_refused("unsigned: main.ts cannot be read")
+        self.assert_refused("unsigned: main.ts cannot be read: broken")
         self.root = self.root / "nowhere"
-        self.assert_refused("unsigned: the tree cannot be read")
+        none = "No such file or directory"
+        self.assert_refused(f"unsigned: the tree cannot be read: {none}")
