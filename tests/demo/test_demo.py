@@ -121,6 +121,7 @@ class ShownTests(SynchronousTestCase):
     def setUp(self):
         self.place = locate("reference", fresh_directory(self), None)
         self.daemon = DaemonProcess()
+        self.daemon.makeConnection(mock.Mock(pid=os.getpid()))
         self.patch(opening, "spawn_daemon", lambda *_: self.daemon)
 
     def show(self, *later):
@@ -134,7 +135,11 @@ class ShownTests(SynchronousTestCase):
     def ctrl_c(self):
         """End the daemon, and only then this process."""
         self.daemon_ends(b"Aborted!\n")
-        self.reactor.callLater(0, self.reactor.stop)
+        self.reactor.callLater(0, self.stop)
+
+    def stop(self):
+        """End this process."""
+        self.reactor.stop()
 
     def listen(self):
         """Leave what a daemon that listens has left, whatever it logs."""
@@ -169,6 +174,15 @@ class ShownTests(SynchronousTestCase):
         self.place.bundle.parent.mkdir(parents=True)
         self.place.bundle.touch()
         self.show(self.listen, *[lambda: None] * 20, self.ctrl_c)
+        self.serve.assert_called_once_with()
+
+    def test_two_at_once(self):
+        """The daemon of another that was faster is not taken for its own."""
+        self.daemon.transport.pid += 1
+        self.place.bundle.parent.mkdir(parents=True)
+        self.place.bundle.touch()
+        ended, nothing = partial(self.daemon_ends, b"in use"), [lambda: None] * 20
+        self.show(self.listen, ended, *nothing, self.stop)
         self.serve.assert_called_once_with()
 
     def test_daemon_hangs(self):

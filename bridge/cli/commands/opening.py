@@ -27,7 +27,7 @@ from ...provision.downloads import needs_npm
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
-from ...system.locks import is_held
+from ...system.locks import holder, is_held
 from ...system.processes import ends_with_terminal, on_hangup, stop
 from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
@@ -228,13 +228,22 @@ async def daemon_of(
     if not is_held(data.lock):
         daemon = spawn_daemon(reactor, place, *options)
     died = daemon.died if daemon else Deferred[None]()
+    child: Any = daemon and daemon.transport
+
+    def runs() -> bool:
+        ours = holder(data.lock) == child.pid if child else is_held(data.lock)
+        return ours and data.address.exists()
+
     await _until(
         reactor,
-        lambda: died.called or (is_held(data.lock) and data.address.exists()),
+        lambda: died.called or runs(),
         _START_SECONDS,
         "the daemon did not start",
         f"its log is {data.daemon_log}",
     )
+    if died.called and is_held(data.lock):
+        # Another ``open`` was faster.
+        return await daemon_of(reactor, place, options)
     if daemon is None:
         if dev:
             connect(place, dev=True).close()
