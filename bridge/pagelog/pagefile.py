@@ -30,6 +30,7 @@ class PageFile:
 
     :ivar path: Where it is; its older generation has ``.1`` behind the name.
     :ivar size: How many bytes it is.
+    :ivar not_rotated: Why it could not be when it was last full; empty: it was.
     :ivar is_former: Whether no file can be opened under its name, so that lines go on
         in the one that had it.
     """
@@ -38,6 +39,7 @@ class PageFile:
     _max_bytes: int
     _fd: int
     size: int
+    not_rotated: str = ""
     is_former: bool = False
 
     @classmethod
@@ -73,7 +75,7 @@ class PageFile:
         # What has the name of a former file is another's.
         full = self.size + len(lines) > self._max_bytes
         if self.size and full and not self.is_former:
-            self._rotate()
+            self._rotate(len(lines))
         # Some file systems count no links: it is asked only where it is needed.
         if self.is_former and os.fstat(self._fd).st_nlink == 0:
             raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
@@ -111,18 +113,28 @@ class PageFile:
             return True
         return not os.path.samestat(named, os.fstat(self._fd))
 
-    def _rotate(self) -> None:
-        """Start a new generation; a failure keeps the lines coming in this one."""
+    def _rotate(self, coming: int) -> None:
+        """
+        Start a new generation; a failure keeps the lines coming in this one.
+
+        At twice the limit it begins anew: the disk must not fill, and the newest lines
+        are those that are looked for.
+        """
         if not RENAMES_OPEN_FILES:  # pragma: no cover
             os.close(self._fd)
-            with contextlib.suppress(OSError):
-                os.replace(self.path, self.older)
+        self.not_rotated = ""
+        try:
+            os.replace(self.path, self.older)
+        except OSError as e:
+            self.not_rotated = e.strerror or "I/O error"
+        if not RENAMES_OPEN_FILES:  # pragma: no cover
             self._fd = _open(self.path)
             self.size = os.fstat(self._fd).st_size
-            return
-        with contextlib.suppress(OSError):
-            os.replace(self.path, self.older)
-        self.is_former = not self.reopen()
+        elif not self.not_rotated:
+            self.is_former = not self.reopen()
+        if self.not_rotated and self.size + coming > 2 * self._max_bytes:
+            os.ftruncate(self._fd, 0)
+            self.size = 0
 
 
 def older_of(path: Path) -> Path:

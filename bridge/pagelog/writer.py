@@ -28,6 +28,7 @@ class LogWriter:
     _in_thread: Callable[..., Deferred[Any]]
     _unwritten: int = 0
     _is_former: bool = False
+    _not_rotated: str = ""
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -69,6 +70,11 @@ class LogWriter:
             if self._file.is_former and not self._is_former:
                 self._reopened(done=False)
             self._is_former = self._file.is_former
+            why = self._file.not_rotated
+            if why and why != self._not_rotated:
+                text = "the page's log cannot be rotated, and will lose lines: {why}"
+                self._log.warn(text, why=why)
+            self._not_rotated = why
         # One of ours, that there is no thread for it, is answered as it is.
         elif not result.check(BridgeError):
             error = result.value

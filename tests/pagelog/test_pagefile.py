@@ -137,12 +137,20 @@ class AppendTests(PageFileCase):
         self.assertFalse(file.older.exists())
 
     def test_failed_rotation(self) -> None:
-        """When the file cannot be renamed, lines are appended as before."""
+        """When the file cannot be renamed, it grows to twice its limit, no further."""
         file = self.open(4)
         file.older.mkdir()
-        for line in (b"123\n", b"456\n"):
+        for line, held in (
+            (b"123\n", b"123\n"),
+            (b"456\n", b"123\n456\n"),
+            (b"789\n", b"789\n"),
+        ):
             file.append(line)
-        self.assertEqual(self.path.read_bytes(), b"123\n456\n")
+            self.assertEqual(self.path.read_bytes(), held)
+        self.assertEqual((file.size, file.not_rotated), (4, "Is a directory"))
+        file.older.rmdir()
+        file.append(b"abc\n")
+        self.assertEqual((self.path.read_bytes(), file.not_rotated), (b"abc\n", ""))
 
     def test_failed_reopening(self) -> None:
         """When no new file can be opened, lines go on in the old one till it can."""

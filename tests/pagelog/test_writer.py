@@ -67,6 +67,16 @@ class WriterTests(TestCase):
         await self.writer.close()
         self.assertEqual((self.path.read_bytes(), moved.read_bytes()), (b"", b"old\n"))
 
+    async def test_failing_to_rotate(self) -> None:
+        """A file that can't be renamed is warned of once."""
+        self.file._max_bytes = 1
+        self.file.older.mkdir()
+        with capturedLogs() as logged:
+            for _ in range(4):
+                await self.writer.write(b"0\n")
+        (line,) = map(formatEvent, logged)
+        self.assertIn("cannot be rotated, and will lose lines: Is a directory", line)
+
     async def test_failing_to_reopen(self) -> None:
         """A file that can't be reopened is logged; lines are written while they can."""
         with capturedLogs() as logged:
