@@ -19,8 +19,15 @@ _ASSIGNING: Final = frozenset({"=", "||=", "&&=", "??="})
 _JOINING: Final = frozenset({"||", "??", "&&", "?", ":"})
 """Operators whose result can be what stands next to them."""
 
-_RESULT: Final = frozenset({")", "||", "??", ":", ";", ",", "]", "}", "&&"})
-"""What comes after a value that is taken as it is."""
+_RESULT: Final = frozenset({")", "||", "??", ":", ";", ",", "]", "}"})
+"""What comes after an object that is taken as it is."""
+
+_AWAIT: Final = frozenset({"await"})
+_BOUNDS: Final = frozenset({",", ";", "(", "[", "{"})
+"""What ends an expression towards the front."""
+
+_BODIES: Final = _ASSIGNING | {"=>"}
+"""What does so too, except between the ``?`` and the ``:`` of a choice."""
 
 _PLAIN_DECLARATIONS: Final = frozenset({"const", "let"})
 _MOST: Final = 200_000
@@ -65,38 +72,40 @@ class Uses:
         Members of other objects are not followed.
         """
         code = self.code
-        if code.text(index + 1) not in _RESULT:
-            return
-        at = index - 1
-        while at >= 0:
-            self._step()
-            text = code.text(at)
+        start = end = index
+        while code.text(end + 1) in _RESULT:
+            before = start - 1
+            text = code.text(before)
             if text in _ASSIGNING:
-                yield from self._target(at - 1)
-                at = self._before_target(at - 1)
-                continue
-            # Of several values between commas, the last one counts.
-            if text == "," and code.is_group(code.parent[at]):
-                at = code.parent[at] - 1
-            elif text in (")", "]", "}"):
-                at = code.partner[at] - 1
-            elif (text == "(" and code.is_group(at)) or (
-                text in _JOINING or text in (".", "?.") or self._is_operand(at)
-            ):
-                at -= 1
+                yield from self._target(before - 1)
+            if text in _ASSIGNING or text in _JOINING:
+                start = self._start(before)
+            elif code.is_word(before, _AWAIT):
+                start = before
             else:
-                return
+                # Of several values between commas, the last one counts.
+                group = code.parent[before] if text == "," else before
+                if not code.is_group(group):
+                    return
+                start, end = group, code.partner[group]
+
+    def _start(self, operator: int) -> int:
+        """Where the expression begins that ends with an operator."""
+        code = self.code
+        at, choices = operator, 0
+        while at > 0:
+            self._step()
+            text, before = code.text(at), code.text(at - 1)
+            choices += (text == ":") - (text == "?" and choices > 0)
+            if before in _BOUNDS or (before in _BODIES and not choices):
+                break
+            at = code.partner.get(at - 1, at - 1)
+        return at
 
     def _step(self) -> None:
         self._steps += 1
         if self._steps > _MOST:
             raise UnreadableError
-
-    def _is_operand(self, index: int) -> bool:
-        kinds = (Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.REGEX)
-        if not any(self.code.is_kind(index, kind) for kind in kinds):
-            return False
-        return self.code.ends_value(index)
 
     def _target(self, index: int) -> Iterator[int]:
         code = self.code
@@ -104,13 +113,6 @@ class Uses:
             yield code.partner[index]
         elif code.is_kind(index, Kind.NAME) and not code.is_member(index):
             yield index
-
-    def _before_target(self, index: int) -> int:
-        """Where ``a = b = document`` goes on; -1 where the target is a declaration."""
-        code = self.code
-        if code.text(index) in ("}", "]"):
-            return code.partner[index] - 1
-        return index - 1
 
     def _uses(self, target: int, name: str) -> list[int]:
         """Every place with the name of a target, where it is the same name."""
