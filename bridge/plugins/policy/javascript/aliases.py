@@ -13,6 +13,7 @@ from typing import Final
 from attrs import field
 
 from ....classes import define
+from .patterns import are_parameters
 from .tokens import Code, Kind, UnreadableError
 
 _ASSIGNING: Final = frozenset({"=", "||=", "&&=", "??="})
@@ -30,6 +31,15 @@ _BODIES: Final = _ASSIGNING | {"=>"}
 """What does so too, except between the ``?`` and the ``:`` of a choice."""
 
 _PLAIN_DECLARATIONS: Final = frozenset({"const", "let"})
+_OPENING: Final = frozenset({"{", "[", "(", ",", "..."})
+"""What stands before a part of a pattern, or before a parameter."""
+
+_BEFORE_LISTS: Final = frozenset({";", "(", "[", "{", "in"})
+"""What stands in no list of declarations."""
+
+_AFTER: Final = frozenset({",", ";", ")", "]", "}"})
+"""What ends an expression."""
+
 _MOST: Final = 200_000
 """Steps from name to name, many times what following those of any program takes."""
 
@@ -45,6 +55,7 @@ class Uses:
     code: Code
     found: set[tuple[int, str]] = field(factory=set)
     _places: dict[str, list[int]] = field(factory=dict, init=False)
+    _scopes: dict[str, list[tuple[int, int]]] = field(factory=dict, init=False)
     _followed: set[tuple[str, int, str]] = field(factory=set, init=False)
     _steps: int = field(default=0, init=False)
 
@@ -122,18 +133,66 @@ class Uses:
                 if kind is Kind.NAME and not code.is_member(index):
                     self._places.setdefault(code.text(index), []).append(index)
         text = code.text(target)
-        block = self._block(target)
-        if (text, block, name) in self._followed:
+        start, end = self._scope(target)
+        if (text, start, name) in self._followed:
             return []
-        self._followed.add((text, block, name))
-        last = code.partner[block] if block >= 0 else len(code.kinds)
-        return [at for at in self._places[text] if block < at < last and at != target]
+        self._followed.add((text, start, name))
+        return [at for at in self._places[text] if start < at < end and at != target]
 
-    def _block(self, target: int) -> int:
-        """The bracket that a name is declared in; -1 for the whole text."""
+    def _scope(self, target: int) -> tuple[int, int]:
+        """Between which tokens a name means what it does at a target."""
+        text = self.code.text(target)
+        if text not in self._scopes:
+            declared = map(self._declared, self._places[text])
+            self._scopes[text] = [scope for scope in declared if scope]
+        for start, end in self._scopes[text]:
+            self._step()
+            if start < target < end:
+                return start, end
+        return -1, len(self.code.kinds)
+
+    def _declared(self, at: int) -> tuple[int, int] | None:
+        """Where a name means the same, if it is certain that it is declared here."""
         code = self.code
-        if code.text(target - 1) not in _PLAIN_DECLARATIONS:
-            return -1
-        block = code.parent[target]
-        # What a loop's head declares means the same in the body, which follows it.
-        return code.parent[block] if code.text(block) == "(" else block
+        while self._is_binding(at):
+            bracket = code.parent[at]
+            if self._is_listed(at):
+                # What a loop's head declares means the same in the body, after it.
+                block = code.parent[bracket] if code.text(bracket) == "(" else bracket
+                return block, code.partner.get(block, len(code.kinds))
+            if code.text(bracket) == "(":
+                is_function = are_parameters(code, bracket)
+                return (bracket, self._end(bracket)) if is_function else None
+            at = bracket
+        return None
+
+    def _is_binding(self, at: int) -> bool:
+        """Whether a name or a bracket stands where a pattern has its parts."""
+        code = self.code
+        is_declared = code.is_word(at - 1, _PLAIN_DECLARATIONS)
+        is_part = code.text(at - 1) in _OPENING or is_declared
+        # What a colon comes after is a key.
+        return is_part and code.text(code.partner.get(at, at) + 1) != ":"
+
+    def _is_listed(self, at: int) -> bool:
+        """Whether const or let declares what stands here, perhaps after others."""
+        code = self.code
+        while at > 0 and code.text(at - 1) not in _BEFORE_LISTS:
+            self._step()
+            at = code.partner.get(at - 1, at - 1)
+            is_key = code.text(at + 1) in (":", "(")
+            if code.is_word(at, _PLAIN_DECLARATIONS) and not is_key:
+                return True
+        return False
+
+    def _end(self, parameters: int) -> int:
+        """Where a function ends, from its parameters."""
+        code = self.code
+        at = code.partner[parameters] + 1
+        at += code.text(at) == "=>"
+        if code.text(at) == "{":
+            return code.partner[at]
+        while at < len(code.kinds) and code.text(at) not in _AFTER:
+            self._step()
+            at = code.partner.get(at, at) + 1
+        return at

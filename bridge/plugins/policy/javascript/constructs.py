@@ -16,6 +16,7 @@ from .aliases import Uses
 from .literals import is_regex
 from .patterns import (
     all_texts,
+    are_parameters,
     argument,
     argument_texts,
     elements,
@@ -42,7 +43,6 @@ _WATCHED: Final = table.MEMBERS | table.ASSIGNED | table.TIMERS | _CALLED
 _PHASES: Final = frozenset({"source", "defer"})
 _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
-_EXTENDING: Final = frozenset({"extends"})
 _GIVING: Final = frozenset({":", ",", "}", "("})
 """What comes after the key of a member that is given a value."""
 
@@ -203,8 +203,7 @@ class _Reading:
         group = index + 3 if phase else index + 1
         if code.is_member(index) or code.text(group) != "(":
             return
-        is_class = code.is_word(index - 1, _EXTENDING)
-        if code.text(code.partner[group] + 1) == "{" and not is_class:
+        if are_parameters(code, group):
             return  # a method of that name
         self._add(index, "dynamic import")
         for first in islice(elements(code, group), 1):

@@ -11,7 +11,8 @@ from typing import Final
 from ..rules.imports import unescape
 from .tokens import Code, Kind
 
-_STATEMENTS: Final = frozenset({"if", "while", "for", "switch", "with"})
+_STATEMENTS: Final = frozenset({"if", "while", "switch", "with", "extends"})
+_MAKING: Final = frozenset({"extends", "new"})
 _LOOPS: Final = frozenset({"of", "in"})
 _FUNCTION: Final = frozenset({"function"})
 _COMPARED: Final = frozenset(
@@ -87,17 +88,28 @@ def is_pattern(code: Code, bracket: int) -> bool:
         if outer < 0 or code.text(start - 1) not in (":", ",", "[", "...", "("):
             return False
         if code.text(outer) == "(":
-            return _are_parameters(code, outer)
+            return are_parameters(code, outer)
         bracket = outer
 
 
-def _are_parameters(code: Code, group: int) -> bool:
+def are_parameters(code: Code, group: int) -> bool:
+    """Whether a ``(`` has the parameters of a function."""
     after = code.text(code.partner[group] + 1)
-    if after == "=>":
-        return True
     # A method may be called like a statement, with no blank after its name.
-    is_statement = code.is_word(group - 1, _STATEMENTS) and not code.continues(group)
-    return after == "{" and not is_statement
+    is_statement = code.is_word(group - 1, _STATEMENTS) or code.is_loop(group)
+    if after != "{" or (is_statement and not code.is_close(group)):
+        return after == "=>"
+    return not _is_extended(code, group)
+
+
+def _is_extended(code: Code, group: int) -> bool:
+    """Whether what a ``(`` calls makes what a class extends."""
+    at = code.partner.get(group - 1, group - 1)
+    # No function has such a name.
+    is_computed = code.text(at) == "[" and code.continues(at)
+    if code.text(at) in ("(", "{", "?.") or code.is_member(at) or is_computed:
+        return True
+    return code.is_word(at - 1, _MAKING) and not code.is_word(at, _FUNCTION)
 
 
 def is_assigned(code: Code, index: int) -> bool:

@@ -218,8 +218,10 @@ class Code:
 
         The bundler puts no blank there, and a line break between statements.
         """
-        if not self.ends_value(index - 1):
-            return False
+        return self.ends_value(index - 1) and self.is_close(index)
+
+    def is_close(self, index: int) -> bool:
+        """Whether nothing is between a token and the one before it."""
         before = index - 1
         return self.starts[before] + len(self.texts[before]) == self.starts[index]
 
