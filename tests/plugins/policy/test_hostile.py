@@ -34,8 +34,8 @@ SOURCES: Final = {
     "members of documents": "x = a\n" + repeated("||document.a", 32 * KIB),
     "assignments": "let a;\n" + repeated("a=document;", 32 * KIB),
     "names": "a0=document;\n" + "".join(f"a{n + 1}=a{n};\n" for n in range(4_000)),
-    "objects": "el.innerHTML = " + "Object.a(\n" * 100 + "y" + ")" * 100,
-    "wide objects": "el.innerHTML = Object.a(\n"
+    "objects": "el.innerHTML = " + "Object.assign(\n" * 100 + "y" + ")" * 100,
+    "wide objects": "el.innerHTML = Object.assign(\n"
     + repeated("Object.b(c),", 32 * KIB)
     + "d)",
     "patterns": "({\n" + repeated("constructor:a,", 64 * KIB) + "} = x)",

@@ -43,6 +43,9 @@ _WATCHED: Final = table.MEMBERS | table.ASSIGNED | table.TIMERS | _CALLED
 _PHASES: Final = frozenset({"source", "defer"})
 _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
+_ASSIGNING: Final = frozenset({"assign", "defineProperty", "defineProperties", "set"})
+"""Functions of ``Object`` and ``Reflect`` that assign to members."""
+
 _GIVING: Final = frozenset({":", ",", "}", "("})
 """What comes after the key of a member that is given a value."""
 
@@ -273,8 +276,11 @@ class _Reading:
             group = next(
                 (at for at in range(index + 2, index + 6) if code.text(at) == "("), -1
             )
+            # Which of them a computed one is, is not known.
+            after, member = code.text(index + 1), code.text(index + 2)
+            is_one = after in (".", "?.") and member in _ASSIGNING
             # A call within another has been looked at with it.
-            if code.text(index + 1) in (".", "?.", "[") and group > end:
+            if (is_one or "[" in (after, member)) and group > end:
                 end = code.partner[group]
                 self._markup(group)
 

@@ -55,8 +55,9 @@ SCOPED: Final = FRAMES | {"self", "process"}
 WINDOW_MEMBERS: Final = WORDS | {
     *("self", "top", "parent", "frames", "document", "location", "history"),
     *("navigator", "postMessage", "open", "Reflect", "__receiveMessageCallbacks"),
+    "valueOf",
 }
-"""Members that only a window has; others of ``FRAMES`` are those of any object."""
+"""Members by which ``FRAMES`` lead to a window; others are those of any object."""
 
 MEMBERS: Final = frozenset(
     {
