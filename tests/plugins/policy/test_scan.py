@@ -114,6 +114,7 @@ class SourceTests(SynchronousTestCase):
             ("a.ts", "export const a = [new URL('b', document.baseURI), Math.PI]"),
             ("a.ts", "export const runs = typeof Deno === 'undefined'"),
             ("a.ts", "import { b } from './b'; export function c(d) { return b(d) }"),
+            ("a.d.ts", "declare const a: (b: B) => C; export default a"),
             ("a.cjs", "exports.a = function () { return arguments.length }"),
             ("a.js", "module.exports = process.env.NODE_ENV"),
             ("a.tsx", "import React from './react'; export const a = <div/>"),

@@ -9,6 +9,7 @@ from typing import Final
 from attrs import field
 
 from ....classes import define
+from ...tree.tree import is_declaration_name
 from ..reading import FACTORY, Answer, Source
 from ..rules import table
 from ..rules.imports import TOOLING, import_rule, names_tooling
@@ -321,7 +322,10 @@ class _Reading:
     def _is_unknown(self, index: int, name: str) -> bool:
         # Only what makes elements is marked as a member.
         is_made = self._code.is_member(index)
-        return not (name in table.GLOBALS or is_made or self._is_asked(index))
+        if name in table.GLOBALS or is_made or self._is_asked(index):
+            return False
+        # What those declare is erased, and no bundle can have it.
+        return not is_declaration_name(self._source.name)
 
     def _is_asked(self, index: int) -> bool:
         """Whether a free name only stands in a question whether there is one."""
