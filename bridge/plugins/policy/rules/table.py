@@ -198,7 +198,9 @@ ADVICE: Final[dict[str, str]] = {
     ),
     "mangled identifiers": "commit the source as you wrote it, before obfuscation",
     "opaque blob": "split the data into readable values, or fetch it at run time",
-    "source map reference": "remove the sourceMappingURL comment",
+    "source map reference": (
+        "remove the sourceMappingURL comment; in a string, write the word in two parts"
+    ),
     **RULES,
 }
 """The same for every rule."""
@@ -224,11 +226,18 @@ RESERVED: Final = frozenset(
 """Words that are no name in any module."""
 
 
-PROPOSED: Final = frozenset({"AsyncIterator"})
-"""
-Names that ECMAScript may get, and that compiled code asks for: TypeScript writes
-``typeof AsyncIterator === "function" ? AsyncIterator : Object`` into async generators.
-"""
+UNLISTED: Final = frozenset(
+    {
+        # What the global object inherits.
+        *("hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+        *("toLocaleString", "toString", "valueOf"),
+        # ECMAScript may get it, and compiled code asks for it: TypeScript writes
+        # `typeof AsyncIterator === "function" ? AsyncIterator : Object` into async
+        # generators.
+        "AsyncIterator",
+    }
+)
+"""Names that every page has or may get, and that the list leaves out."""
 
 HOST_CHANNELS: Final = frozenset({"external"})
 """
@@ -241,12 +250,12 @@ _NAMES: Final = json.loads(
     (Path(__file__).parent / "globals" / "names.json").read_text("utf-8")
 )
 
-PAGE_NAMES: Final = frozenset(_NAMES["page"])
+# Older names of standard ones are left out of the list.
+PAGE_NAMES: Final = frozenset({*_NAMES["page"], "WebKitCSSMatrix", "webkitURL"})
 """The names that a page has, and a worker has not."""
 
 STANDARD_NAMES: Final = (
-    PROPOSED.union(_NAMES["ecmascript"], _NAMES["page"], _NAMES["worker"])
-    - HOST_CHANNELS
+    UNLISTED.union(_NAMES["ecmascript"], PAGE_NAMES, _NAMES["worker"]) - HOST_CHANNELS
 )
 """
 The names of ECMAScript and the web platform.
