@@ -14,7 +14,7 @@ import { Announcer } from "./announcer.js";
 import { PluginCatalog } from "./catalog.js";
 import type { Preview } from "./entries.js";
 import { LogBuffer } from "./logbuffer.js";
-import { type AddressBar, Navigation, type Route } from "./navigation.js";
+import { type AddressBar, Navigation, type Route, pluginRoute } from "./navigation.js";
 import { Operations, type Task } from "./operations.js";
 import type { Questions } from "./questions.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
@@ -253,8 +253,13 @@ export class PageModel {
     );
   }
 
+  /** What is listed of a plugin. */
+  row(id: string): Row | undefined {
+    return this.rows.find((row) => row.id === id);
+  }
+
   nameOf(id: string): string {
-    return this.rows.find((row) => row.id === id)?.name ?? id;
+    return this.row(id)?.name ?? id;
   }
 
   /** The name of a plugin that is not installed; see `names.ts`. */
@@ -266,7 +271,7 @@ export class PageModel {
 
   /** What an operation is about; empty while that is not known. */
   nameOfTask({ id, name }: Pick<Task, "id" | "name">): string {
-    return this.rows.find((row) => row.id === id)?.name ?? (shownName(name) || id);
+    return this.row(id)?.name ?? (shownName(name) || id);
   }
 
   /** Why a reload is of use; empty when it is of none. */
@@ -334,7 +339,7 @@ export class PageModel {
     const [first] = failed;
     if (first !== undefined) {
       this.operations.showEnded(failed);
-      this.navigation.go({ view: "plugin", id: first.id, page: "" }, "", from);
+      this.navigation.go(pluginRoute(first.id), "", from);
     }
   }
 
@@ -365,7 +370,7 @@ export class PageModel {
   /** The words for an operation that has ended; its plugin may not be listed yet, or any more. */
   outcomeWords(task: Task, isNew = false): string {
     const { kind, id, outcome, problem } = task;
-    const row = this.rows.find((one) => one.id === id);
+    const row = this.row(id);
     const name = this.nameOfTask(task);
     const what = name || "It";
     // After a reload in the meantime, it may run already.

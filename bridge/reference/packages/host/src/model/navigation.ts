@@ -11,6 +11,11 @@ export type Route =
   | { readonly view: (typeof VIEWS)[number] }
   | { readonly view: "plugin"; readonly id: string; readonly page: PluginPage };
 
+/** The route of a plugin. */
+export function pluginRoute(id: string, page: PluginPage = ""): Route {
+  return { view: "plugin", id, page };
+}
+
 /** The route that a fragment names; `undefined` when it names none. */
 export function readRoute(fragment: string): Route | undefined {
   const [view = "", id = "", page = "", ...rest] = fragment.replace(/^#?\/?/, "").split("/");
@@ -19,7 +24,7 @@ export function readRoute(fragment: string): Route | undefined {
   }
   if (view === "plugins" && /^[a-z0-9][a-z0-9-]{1,39}$/.test(id)) {
     const known = PLUGIN_PAGES.find((name) => name === page);
-    return known === undefined ? undefined : { view: "plugin", id, page: known };
+    return known === undefined ? undefined : pluginRoute(id, known);
   }
   const known = VIEWS.find((name) => name === view);
   return known === undefined || id !== "" ? undefined : { view: known };

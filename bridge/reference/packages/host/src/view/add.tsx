@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hostAndPath, suggestion } from "../model/address.js";
 import type { Preview } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, By, Details, Field, Reason, Title, submits, useAfter } from "./parts.js";
@@ -193,7 +193,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   const installed = model.catalog.find(manifest.id);
   const [host, path] = hostAndPath(url);
   const install = (): Promise<void> =>
-    model.showAfter(model.install(preview), { view: "plugin", id: manifest.id, page: "" });
+    model.showAfter(model.install(preview), pluginRoute(manifest.id));
   return (
     <div class="card stack" id="preview">
       <div class="row">
@@ -227,7 +227,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
           <ButtonLink
             id="see-changes"
             kind="primary"
-            href={fragmentOf({ view: "plugin", id: manifest.id, page: "update" })}
+            href={fragmentOf(pluginRoute(manifest.id, "update"))}
           >
             See changes
           </ButtonLink>

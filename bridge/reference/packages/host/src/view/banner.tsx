@@ -5,7 +5,7 @@ import { type ComponentChildren, Fragment, h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import type { Task } from "../model/operations.js";
 import { clock, stepWords, TROUBLE_WORDS } from "../model/words.js";
 import type { ViewProps } from "./app.js";
@@ -260,7 +260,7 @@ function AfterFailure(props: ViewProps & { readonly kind: string; readonly id: s
   const { model, kind, id } = props;
   if (kind === "moved" && id !== "") {
     return (
-      <ButtonLink href={fragmentOf({ view: "plugin", id, page: "update" })}>Look again</ButtonLink>
+      <ButtonLink href={fragmentOf(pluginRoute(id, "update"))}>Look again</ButtonLink>
     );
   }
   if (kind === "approval_unavailable") {

@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Grant } from "../grants.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { useOf, wordsOf } from "../permissionwords.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, Title } from "./parts.js";
@@ -26,7 +26,7 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
   const name = model.nameOf(id);
   return (
     <section class="stack" id="permissions">
-      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={name} />
+      <Back href={fragmentOf(pluginRoute(id))} label={name} />
       <Title>Permissions of {name}</Title>
       <AskAgain model={model} row={{ id, name }} />
       {manifest === undefined ? (

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { About, ListEntry } from "../../../client/src/index.js";
 import { hostAndPath } from "../model/address.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { type PluginPage, fragmentOf, pluginRoute } from "../model/navigation.js";
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
@@ -18,7 +18,7 @@ interface PluginProps extends ViewProps {
 
 /** One plugin: what it is, and what can be done with it. */
 export function PluginView({ model, id }: PluginProps) {
-  const row = model.rows.find((one) => one.id === id);
+  const row = model.row(id);
   const about = useAbout(model, row?.entry);
   if (row === undefined) {
     return <Missing model={model} />;
@@ -113,8 +113,7 @@ function Standing({ row }: { readonly row: Row }) {
 
 function Acts({ model, row }: ViewProps & { readonly row: Row }) {
   const { id, entry } = row;
-  const page = (name: "update" | "settings" | "permissions"): string =>
-    fragmentOf({ view: "plugin", id, page: name });
+  const page = (name: PluginPage): string => fragmentOf(pluginRoute(id, name));
   const update = model.catalog.update(id);
   return (
     <div class="actions">

@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { type Row, matching, versionAndWords } from "../model/rows.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, ButtonLink, Field, Select, StartStopped, Switch, Title } from "./parts.js";
@@ -126,7 +126,7 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
   const { id, name } = row;
   const [version, words] = versionAndWords(row);
   const update = model.catalog.update(id);
-  const href = fragmentOf({ view: "plugin", id, page: "" });
+  const href = fragmentOf(pluginRoute(id));
   return (
     <li data-testid={`plugin-${id}`} data-status={row.status}>
       <div class="what">

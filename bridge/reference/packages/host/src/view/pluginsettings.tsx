@@ -7,7 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { KeyedField, Schema } from "../../../api/src/schemarules.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { problemOf } from "../../../api/src/settingrules.js";
 import { type Saving, changesOf, readValue } from "../pagesettings.js";
 import type { Values } from "../settings.js";
@@ -21,12 +21,12 @@ interface PluginProps extends ViewProps {
 }
 
 export function PluginSettingsView({ model, id }: PluginProps) {
-  const row = model.rows.find((one) => one.id === id);
+  const row = model.row(id);
   const schema = model.runtime.settingsSchema(id);
   const name = model.nameOf(id);
   return (
     <section class="stack" id="plugin-settings">
-      <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={name} />
+      <Back href={fragmentOf(pluginRoute(id))} label={name} />
       <Title>Settings of {name}</Title>
       {schema === undefined && row !== undefined && !row.enabled ? (
         <div class="row">

@@ -7,7 +7,7 @@ import { useEffect } from "preact/hooks";
 import type { Changelog, Differences } from "../../../client/src/index.js";
 import { type Preview, gains } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/navigation.js";
+import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { riskyFirst, wordsOf } from "../permissionwords.js";
 import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
@@ -18,7 +18,7 @@ import { Want } from "./wants.js";
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
   const connected = model.isConnected;
-  const plugin = { view: "plugin", id, page: "" } as const;
+  const plugin = pluginRoute(id);
   useEffect(() => {
     if (connected && phase.name === "asked") {
       void look({ id });
@@ -97,7 +97,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
 }
 
 function run(model: PageModel, id: string, preview: Preview): Promise<void> {
-  return model.showAfter(model.update(id, preview), { view: "plugin", id, page: "" });
+  return model.showAfter(model.update(id, preview), pluginRoute(id));
 }
 
 async function skip(
