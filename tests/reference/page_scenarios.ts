@@ -80,6 +80,22 @@ export const pageScenarios = {
     ]);
   },
 
+  /** Where the address names nothing, the start is shown, which then stays. */
+  the_start() {
+    for (const [stages, views] of [
+      [["waiting", "starting", "running", "off"], "plugins plugins home home"],
+      [["waiting", "off", "starting", "running"], "plugins plugins plugins plugins"],
+    ] as const) {
+      const { model, runtime } = openPage();
+      const shown = stages.map((stage) => {
+        runtime.states = [runs("some-one", { stage }), runs("other", { stage: "failed" })];
+        runtime.changed.emit();
+        return model.route.view;
+      });
+      equal(shown.join(" "), views);
+    }
+  },
+
   /** A route and its fragment are the same; anything else is none. */
   routes() {
     const all = ["#/home", "#/plugins", "#/plugins/some-one", "#/plugins/some-one/update", "#/log"];

@@ -61,6 +61,7 @@ export class PageModel {
   #buildErrors: readonly string[] = [];
   #rebuilt = false;
   #failure = "";
+  #start: Route | undefined;
 
   constructor({ environment, tab, ...parts }: Parts) {
     const { link, state, runtime, log } = parts;
@@ -88,6 +89,7 @@ export class PageModel {
       this.questions.changed,
     ];
     this.navigation.changed.listen(() => (this.#failure = ""));
+    runtime.changed.listen(() => this.#findStart());
     state.wasRead.listen(() => this.questions.review());
     this.questions.unsaved.listen((id) =>
       this.#fail(`Couldn't save what you allowed ${this.nameOf(id)}. It will ask again.`),
@@ -134,8 +136,17 @@ export class PageModel {
 
   /** What is shown; where the address names nothing, the start. */
   get route(): Route {
-    const running = this.runtime.plugins().some(({ stage }) => stage === "running");
-    return this.navigation.route ?? { view: running ? "home" : "plugins" };
+    return this.navigation.route ?? this.#start ?? { view: "plugins" };
+  }
+
+  // Once it is known whether a plugin runs, the start stays: nobody has gone elsewhere.
+  #findStart(): void {
+    const stages = this.runtime.plugins().map(({ stage }) => stage);
+    if (stages.includes("running")) {
+      this.#start ??= { view: "home" };
+    } else if (!stages.includes("waiting") && !stages.includes("starting")) {
+      this.#start ??= { view: "plugins" };
+    }
   }
 
   /** What could not be saved, until it is dismissed or another view is shown; else empty. */
