@@ -402,11 +402,16 @@ export const pageScenarios = {
   async updates_do_not_stay() {
     const { model, link, env } = await connectedPage([installed("some-one")]);
     await env.pass(1);
-    const latest = "b".repeat(40);
     link.answers.set("plugins/check_updates", outdated("some-one"));
     await model.catalog.check();
     equal(model.updateWords, "1 update");
-    await model.state.skip("some-one", latest);
+    // What is looked at is newer than what was found before.
+    const latest = "c".repeat(40);
+    const updates = [{ id: "some-one", latest }];
+    link.answers.set("plugins/check_updates", { updates, unknown: [], pending: [] });
+    const preview = { commit: latest, manifest: { version: "1.2.0" } };
+    equal(await model.skip("some-one", preview as Preview), true);
+    await quiet();
     equal(model.updateWords, `Up to date (${clockOf(1)})`);
     await model.state.skip("some-one", "");
     equal(model.catalog.updates.length, 1);

@@ -328,6 +328,17 @@ export class PageModel {
     return this.operations.run("update", this.nameOf(id), { id, ...pin });
   }
 
+  /** Skip the version that was looked at. */
+  async skip(id: string, { commit, manifest }: Preview): Promise<boolean> {
+    const done = `${manifest.version} is skipped.`;
+    const is = await this.saved(this.state.skip(id, commit), done, "The update isn't skipped.");
+    // What was found before may be older.
+    if (is && this.catalog.update(id) !== undefined) {
+      void this.catalog.check();
+    }
+    return is;
+  }
+
   /** Update every plugin that has one; a failure does not keep the others from it. */
   async updateAll(): Promise<void> {
     this.#updatingAll = true;

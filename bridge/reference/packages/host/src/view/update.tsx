@@ -82,7 +82,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
         >
           Update
         </Button>
-        <Button id="skip" onPress={() => void skip(model, id, preview, onLeave)}>
+        <Button id="skip" onPress={() => void model.skip(id, preview).then((is) => is && onLeave())}>
           Skip
         </Button>
         <Button onPress={onLeave}>Not now</Button>
@@ -98,19 +98,6 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
 
 function run(model: PageModel, id: string, preview: Preview): Promise<void> {
   return model.showAfter(model.update(id, preview), pluginRoute(id));
-}
-
-async function skip(
-  model: PageModel,
-  id: string,
-  preview: Preview,
-  onLeave: () => void,
-): Promise<void> {
-  const commit = model.catalog.update(id)?.latest ?? preview.commit;
-  const done = `${preview.manifest.version} is skipped.`;
-  if (await model.saved(model.state.skip(id, commit), done, "The update isn't skipped.")) {
-    onLeave();
-  }
 }
 
 const KINDS = { hosts: "Site", actions: "Action", events: "Event" } as const;
