@@ -308,17 +308,16 @@ function Detail({ model, route }: ViewProps & { readonly route: Route }) {
     return <p class="empty">Choose a plugin to see more of it.</p>;
   }
   const { id, page } = route;
-  switch (page) {
-    case "":
-      return <PluginView key={id} model={model} id={id} />;
-    case "update":
-      return <UpdateView key={id} model={model} id={id} />;
-    case "settings":
-      return <PluginSettingsView key={id} model={model} id={id} />;
-    case "permissions":
-      return <PermissionsView key={id} model={model} id={id} />;
-  }
+  const View = PLUGIN_VIEWS[page];
+  return <View key={id} model={model} id={id} />;
 }
+
+const PLUGIN_VIEWS = {
+  "": PluginView,
+  update: UpdateView,
+  settings: PluginSettingsView,
+  permissions: PermissionsView,
+} as const;
 
 const ANNOUNCED_MILLISECONDS = 20_000;
 

@@ -9,7 +9,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, Title } from "./parts.js";
+import { Button, Title, nextTo } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
 
 export function KeysView({ model }: ViewProps) {
@@ -70,9 +70,7 @@ async function forget(model: PageModel, { keyId }: KeyEntry, names: readonly str
   if (!sure) {
     return;
   }
-  const keys = model.catalog.keys ?? [];
-  const at = keys.findIndex((key) => key.keyId === keyId);
-  const next = keys[at + 1] ?? keys[at - 1];
+  const next = nextTo(model.catalog.keys ?? [], (key) => key.keyId === keyId);
   const { outcome } = await model.forgetKey(keyId, names.join(", ") || keyId);
   if (outcome === "done" && next !== undefined) {
     document.querySelector<HTMLElement>(`[data-testid="key-${next.keyId}"] button`)?.focus();

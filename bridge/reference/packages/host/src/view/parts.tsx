@@ -104,6 +104,12 @@ export function Switch({ on, label, onChange, off, id }: SwitchProps) {
   );
 }
 
+/** What takes the focus once an item is gone from a list. */
+export function nextTo<Item>(items: readonly Item[], isGone: (item: Item) => boolean): Item | undefined {
+  const at = items.findIndex(isGone);
+  return items[at + 1] ?? items[at - 1];
+}
+
 /** Who has written a plugin; of others, so it turns nothing around it. */
 export function By({ author }: { readonly author: string }) {
   return (

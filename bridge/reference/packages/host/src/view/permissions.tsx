@@ -9,7 +9,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { useOf, wordsOf } from "../permissionwords.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, Title } from "./parts.js";
+import { AskAgain, Button, Title, nextTo } from "./parts.js";
 import { Back } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -72,9 +72,9 @@ function Allowed({ model, id, permission, grants }: AllowedProps) {
 
 async function takeBack(model: PageModel, id: string, permission: string): Promise<void> {
   const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
-  const at = buttons.findIndex((button) => button === document.activeElement);
+  const next = nextTo(buttons, (button) => button === document.activeElement);
   const saving = model.runtime.revoke(id, permission);
   if (await model.saved(saving, "It will ask again.", "It is still allowed.")) {
-    (buttons[at + 1] ?? buttons[at - 1])?.focus();
+    next?.focus();
   }
 }

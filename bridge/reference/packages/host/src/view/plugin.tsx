@@ -9,7 +9,7 @@ import { type PluginPage, fragmentOf, pluginRoute } from "../model/navigation.js
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Reason, StartStopped, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Reason, StartStopped, Title, nextTo } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 
 interface PluginProps extends ViewProps {
@@ -148,14 +148,9 @@ async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
   if (!sure) {
     return;
   }
-  const next = nextOf(model, id);
-  const focus = next === "" ? "#add" : `[data-row="${next}"]`;
+  const next = nextTo(model.rows, (row) => row.id === id);
+  const focus = next === undefined ? "#add" : `[data-row="${next.id}"]`;
   await model.showAfter(model.uninstall(id), { view: "plugins" }, focus);
-}
-
-function nextOf({ rows }: PageModel, id: string): string {
-  const at = rows.findIndex((row) => row.id === id);
-  return (rows[at + 1] ?? rows[at - 1])?.id ?? "";
 }
 
 function Origin({ model, entry }: ViewProps & { readonly entry: ListEntry }) {
