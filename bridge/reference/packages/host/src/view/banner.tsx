@@ -89,7 +89,8 @@ function Frame(props: {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // Who is writing goes on; it is announced as well.
-    if (props.urgent === true && document.activeElement?.matches("input,select") !== true) {
+    const isWriting = document.activeElement?.matches("input,select,textarea") === true;
+    if (props.urgent === true && !isWriting) {
       box.current?.focus();
     }
   }, [props.urgent]);
