@@ -82,6 +82,7 @@ export default definePlugin({
       happened('read', '<b>half</b>');
     });
     card.image(DOT, 'A dot');
+    const away = card.button('Hide', () => away.show(false));
   },
   deactivate() {},
 });
@@ -470,6 +471,9 @@ class ManagerTests(ClassFixtureCase):
         self.press(Keys.SPACE)
         browser.until_text(f"{card} table", "read <b>half</b>")
         self.tab_to("Read again")
+        self.tab_to("Hide")
+        self.press(Keys.SPACE)
+        self.focused("H2")
         self.tab_to("What happened")
         browser.until_text(f"{card} .progress", "50 %")
         status = f"{card} .progress [role=status]"

@@ -106,7 +106,7 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
 /**
  * Move the focus to the title of a view that was opened, or to what its opener chose.
  *
- * And to the title when what had the focus has disappeared: else the focus would fall
+ * And to the title when what had the focus has gone or was hidden: else the focus would fall
  * back to the page's start.
  */
 function useFocusOnTitle(shown: string, navigation: Navigation): void {
@@ -117,14 +117,17 @@ function useFocusOnTitle(shown: string, navigation: Navigation): void {
       last.current = document.activeElement;
     };
     const rescue = (): void => {
-      const lost = last.current !== null && !last.current.isConnected;
-      if (lost && document.activeElement === document.body) {
+      const { activeElement, body } = document;
+      const from = last.current;
+      const isLost = from?.isConnected === false || from?.closest("[hidden]") != null;
+      // A browser takes it from what was hidden some time later.
+      if (isLost && (activeElement === body || activeElement === from)) {
         newestTitle()?.focus();
       }
     };
     document.addEventListener("focusin", note);
     const observer = new MutationObserver(rescue);
-    observer.observe(document.body, { childList: true, subtree: true });
+    observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden"] });
     return () => {
       document.removeEventListener("focusin", note);
       observer.disconnect();
