@@ -221,6 +221,13 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#install-url", url)
         browser.click("#look")
         self.shows("#looking", "This is on your own network.", "looking")
+        # Who leaves meanwhile is told nothing of it.
+        fixture.go("/log")
+        self.desktop.until_empty()
+        self.assertNotIn("Cancelled", fixture.announced())
+        fixture.go("/add")
+        browser.type("#install-url", url)
+        browser.click("#look")
         self.desktop.deny()
         self.shows("#look-refused", "This is on your own network", "look-refused")
         browser.click("#look-again")

@@ -26,7 +26,6 @@ type Phase =
 export function usePreview(model: PageModel) {
   const [phase, setPhase] = useState<Phase>({ name: "asked" });
   const abort = useRef<AbortController | undefined>(undefined);
-  useEffect(() => () => abort.current?.abort(), []);
   const look = async (what: { url: string } | { id: string }): Promise<void> => {
     abort.current?.abort();
     const mine = new AbortController();
@@ -53,6 +52,8 @@ export function usePreview(model: PageModel) {
     abort.current = undefined;
     setPhase({ name: "asked" });
   };
+  // Who has left is told nothing of it.
+  useEffect(() => stop, []);
   return { phase, look, stop };
 }
 
