@@ -36,6 +36,7 @@ export default definePlugin({
       default: 'a',
       options: [{ value: 'a', label: 'Quick' }, { value: 'b', label: 'Thorough' }],
     },
+    'volume-help': { type: 'text', label: 'Its help', default: '' },
     words: { type: 'text', label: 'Words', default: '', multiline: true },
   },
   activate(ctx) {
@@ -370,7 +371,7 @@ class ManagerTests(ClassFixtureCase):
         self.audit("settings")
         browser.type("#setting-volume", "400")
         browser.click("#save")
-        browser.until_text("#setting-volume-error", "Between 0 and 100.")
+        browser.until_text("#error-setting-volume", "Between 0 and 100.")
         self.focused("setting-volume")
         self.audit("settings-bad")
         fixture.go("/home")

@@ -183,12 +183,12 @@ function Labelled(props: LabelledProps & { readonly children: ComponentChildren 
       </label>
       {children}
       {help ? (
-        <p class="dim small" id={`${id}-help`} dir="auto">
+        <p class="dim small" id={`help-${id}`} dir="auto">
           {help}
         </p>
       ) : null}
       {error ? (
-        <p class="error" id={`${id}-error`}>
+        <p class="error" id={`error-${id}`}>
           {error}
         </p>
       ) : null}
@@ -198,7 +198,7 @@ function Labelled(props: LabelledProps & { readonly children: ComponentChildren 
 
 /** The attributes of a control that tie it to its hints. */
 function described({ id, help, error }: LabelledProps) {
-  const hints = [help ? `${id}-help` : "", error ? `${id}-error` : ""].join(" ").trim();
+  const hints = [help ? `help-${id}` : "", error ? `error-${id}` : ""].join(" ").trim();
   return { id, "aria-invalid": error ? "true" : undefined, "aria-describedby": hints || undefined } as const;
 }
 
