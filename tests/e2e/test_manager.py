@@ -597,7 +597,7 @@ class ManagerTests(ClassFixtureCase):
         fixture.open("/log")
         self.shows("#log-lines", "connected", "log")
         browser.type("#log-find", "nothing like this")
-        browser.until_text("#log-empty", "Nothing yet.")
+        browser.until_text("#log-empty", "No line matches.")
         browser.type("#log-find", "connected")
         browser.click("#log-copy")
         self.said("Copied")

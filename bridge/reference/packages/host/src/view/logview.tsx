@@ -28,7 +28,8 @@ export function LogView({ model }: ViewProps) {
   const [search, setSearch] = useState("");
   const [paused, setPaused] = useState<readonly Line[] | undefined>(undefined);
   const [report, setReport] = useState("");
-  const lines = filtered(paused ?? logBuffer.lines, { level, scope, search });
+  const all = paused ?? logBuffer.lines;
+  const lines = filtered(all, { level, scope, search });
   const scopes = [...new Set(["", scope, ...logBuffer.lines.map((line) => line.scope)])].sort();
   return (
     <section class="panel stack" id="log">
@@ -50,7 +51,7 @@ export function LogView({ model }: ViewProps) {
         />
         <Field id="log-find" type="search" label="Find" value={search} onValue={setSearch} />
       </div>
-      <Lines lines={lines} />
+      <Lines lines={lines} none={all.length === 0 ? "Nothing yet." : "No line matches."} />
       <div class="actions">
         <Button
           id="log-pause"
@@ -84,7 +85,7 @@ export function LogView({ model }: ViewProps) {
   );
 }
 
-function Lines({ lines }: { readonly lines: readonly Line[] }) {
+function Lines({ lines, none }: { readonly lines: readonly Line[]; readonly none: string }) {
   const box = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
   useEffect(() => {
@@ -93,7 +94,7 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
     }
   });
   if (lines.length === 0) {
-    return <p class="empty" id="log-empty">Nothing yet.</p>;
+    return <p class="empty" id="log-empty">{none}</p>;
   }
   return (
     <ol
