@@ -599,8 +599,11 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#log-find", "nothing like this")
         browser.until_text("#log-empty", "No line matches.")
         browser.type("#log-find", "connected")
-        browser.click("#log-copy")
-        self.said("Copied")
+        clipboard = "Clipboard.prototype.writeText = () => Promise.reject();"
+        for copies, words in (("false", "Not copied."), ("true", "Copied")):
+            self.script(f"{clipboard} document.execCommand = () => {copies}")
+            browser.click("#log-copy")
+            self.said(words)
         browser.click("#diagnostics")
         self.focused("report-text")
         report = browser.find("#report-text").get_attribute("value") or ""

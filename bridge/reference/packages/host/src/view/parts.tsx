@@ -272,38 +272,40 @@ export function Copy(props: {
   readonly done?: () => string;
   readonly id?: string;
 }) {
-  const [copied, setCopied] = useState(false);
+  const [label, setLabel] = useState("Copy");
   const copy = async (): Promise<void> => {
     const text = typeof props.text === "string" ? props.text : props.text();
+    let isDone = true;
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      copyBySelection(text);
+      isDone = copyBySelection(text);
     }
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2_000);
-    props.announcer.polite(props.done?.() ?? "Copied.");
+    setLabel(isDone ? "Copied" : "Not copied");
+    setTimeout(() => setLabel("Copy"), 2_000);
+    props.announcer.polite(isDone ? (props.done?.() ?? "Copied.") : "Not copied.");
   };
   return (
     <Button onPress={() => void copy()} name={props.name} id={props.id}>
-      {copied ? "Copied" : "Copy"}
+      {label}
     </Button>
   );
 }
 
 // For pages that are shown inside an application without the clipboard's permission.
-function copyBySelection(text: string): void {
+function copyBySelection(text: string): boolean {
   const focused = document.activeElement;
   const area = document.createElement("textarea");
   area.value = text;
   // What is outside of an open dialog can't be selected.
   (focused?.closest("dialog") ?? document.body).append(area);
   area.select();
-  document.execCommand("copy");
+  const isDone = document.execCommand("copy");
   area.remove();
   if (focused instanceof HTMLElement) {
     focused.focus();
   }
+  return isDone;
 }
 
 /** That a plugin asks no more, with a button that lets it; nothing for any other plugin. */
