@@ -26,7 +26,13 @@ from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
-from ..provision.service import UNIT, is_hiding, is_service_of, starting_at_login
+from ..provision.service import (
+    UNIT,
+    is_hiding,
+    is_service_of,
+    starting_at_login,
+    wake,
+)
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -258,6 +264,7 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
     :return: What was found, and whether one runs with ``--dev``.
     """
     name = "daemon"
+    wake(place)
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)

@@ -25,6 +25,7 @@ from ..datadir.token import read_token
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
+from ..provision.service import wake
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..system.locks import is_held
@@ -168,6 +169,7 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     """
     data = place.data
     start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"
+    wake(place)
     _check_running(place, start)
     token = _token(place)
     made = _connected(data, start)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -160,6 +161,15 @@ def is_service_of(place: Paths) -> bool:
         return f" {_quoted(str(place.data.root))} " in words
     # That of the package has no options.
     return is_usual(place) and _is_enabled()
+
+
+def wake(place: Paths) -> None:
+    """Start the daemon of a data directory where a socket unit waits for a page."""
+    if holder(place.data.lock) is not None or is_written() or not is_service_of(place):
+        return
+    with suppress(SetupError):
+        _systemctl("is-active", _SOCKET)
+        _systemctl("start", UNIT)
 
 
 def _command_line(text: str) -> str:

@@ -21,7 +21,7 @@ if [ -e "{root}/refuses" ] && echo "$@" | grep -q "$(cat "{root}/refuses")"; the
     echo "Failed to connect to bus." >&2; exit 1
 fi
 case "$2" in
-    is-enabled) for unit; do [ ! -e "{root}/$unit" ] || exit 0; done; exit 1 ;;
+    is-*) for unit; do [ ! -e "{root}/$unit" ] || exit 0; done; exit 1 ;;
     show) cat "{root}/pid" 2>/dev/null || echo 0 ;;
     disable) [ ! -e "{root}/pid" ] || kill "$(cat "{root}/pid")"; rm -f "{root}/pid" ;;
 esac

@@ -2,6 +2,8 @@ import os
 import re
 from pathlib import Path
 
+from bridge.cli.command import NoDaemonError
+from bridge.cli.connection import connect
 from bridge.provision import service
 from bridge.provision.npm import SetupError
 from bridge.settings.options import locate
@@ -70,6 +72,10 @@ class ServiceTests(SystemctlCase):
             (self.fake / unit).touch()
             self.assertTrue(service.is_service_of(usual))
             self.assertFalse(service.is_service_of(self.place))
+            # What a page's connection starts, a command starts too.
+            self.assertRaises(NoDaemonError, connect, usual)
+            is_started = self.asked()[-1] == f"--user start {UNIT}"
+            self.assertEqual(is_started, unit != UNIT)
             (self.fake / unit).unlink()
         (self.fake / "asked").unlink()
         self.begin(self.place, as_service=True)

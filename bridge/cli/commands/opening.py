@@ -25,6 +25,7 @@ from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.downloads import needs_npm
 from ...provision.readiness import OWN_HOST, build_problem
+from ...provision.service import wake
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import holder, is_held
@@ -225,6 +226,7 @@ async def daemon_of(
     :raise UserError: There is none, or not one that ``options`` ask for.
     """
     data, dev, daemon = place.data, "--dev" in options, None
+    wake(place)
     if not is_held(data.lock):
         daemon = spawn_daemon(reactor, place, *options)
     died = daemon.died if daemon else Deferred[None]()
