@@ -14,6 +14,7 @@ from ..classes import define
 from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Place, Shares
 from ..protocol import limits
+from ..protocol.errors import unavailable
 from ..system.memory import trim
 from .reader import Query, Reader
 from .results import Rows
@@ -57,9 +58,14 @@ class Databases:
 
         :param alias: The name of one of the databases.
         :return: Its rows written already; see ``Rows.written``.
-        :raise BridgeError: It is refused, the database can't be read, or too many wait.
+        :raise BridgeError: It is refused, the database can't be read, too many wait,
+            or it has waited longer than its caller does.
         """
+        asked = self._clock.seconds()
         async with self._turns.place(caller) as place:
+            # Its caller has given up, and others may wait behind it.
+            if self._clock.seconds() - asked > limits.SQL_ANSWER_SECONDS:
+                raise unavailable("the statement has waited too long for its turn")
             rows = await self._read(alias, query, place)
             await place.drained()
             return rows

@@ -21,9 +21,6 @@ from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import AnyParams, converter
 from ..rpc.registry import Caller, method
 
-_MOST_SECONDS: Final = (
-    limits.SQL_BUSY_SECONDS + limits.SQL_SECONDS + limits.CALL_SECONDS
-)
 _INTEGERS: Final = range(-(2**63), 2**63)
 _ABOUT: Final = {
     "maxRows": limits.SQL_ROWS,
@@ -163,7 +160,7 @@ class Sql:
         ]
         return {"databases": listed, **_ABOUT}
 
-    @method(Statement, Rows, seconds=_MOST_SECONDS)
+    @method(Statement, Rows, seconds=limits.SQL_ANSWER_SECONDS)
     async def query(self, params: Statement, caller: Caller) -> Rows:
         """
         Read rows by one SELECT statement, which ends with its page.

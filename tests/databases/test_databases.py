@@ -11,6 +11,7 @@ from bridge.databases import databases
 from bridge.databases.databases import Databases
 from bridge.databases.reader import Query
 from bridge.databases.results import Rows
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps
 from tests.directories import fresh_directory
@@ -136,6 +137,13 @@ class TurnTests(SynchronousTestCase):
             running[number].callback(Rows([], []))
         for calling in asked:
             self.successResultOf(calling)
+        # Nobody waits for the third any more.
+        *asked, late = [self.read(caller=page) for _ in range(3)]
+        self.clock.advance(limits.SQL_ANSWER_SECONDS + 1)
+        for number in (68, 69):
+            running[number].callback(Rows([], []))
+        self.failureResultOf(late, BridgeError)
+        self.assertEqual(len(running), 70)
 
     def test_page_that_reads_slowly(self) -> None:
         """What it asked for waits its turn until it has read the answer before."""
