@@ -24,7 +24,6 @@ from ..plugins.installed.trees import Trees
 from ..protocol.errors import UserError
 from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
-from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.service import (
     UNIT,
@@ -33,6 +32,7 @@ from ..provision.service import (
     starting_at_login,
     wake,
 )
+from ..provision.setup import sources_problem
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state

@@ -20,7 +20,6 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
-from .. import __version__
 from ..classes import frozen
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import HOST_FILES, DataDir, DataDirError
@@ -33,7 +32,6 @@ from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import NotRegularError, open_regular, read_bounded, sync_directory
 from .npm import SetupError
-from .readiness import OWN_HOST, missing_sources, setup_advice
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -55,11 +53,13 @@ class InstalledSources:
     :ivar version: Of the plugin-bridge that installed them.
     :ivar digest: Of all of them, as they were then; see ``digest_of``.
     :ivar host: The name of the profile that they are for; empty: not known.
+    :ivar given: Whether they are the user's, and not what came with plugin-bridge.
     """
 
     version: Annotated[str, Text(64)]
     digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
     host: str = ""
+    given: bool = False
 
 
 def read_sources(given: Path) -> Sources:
@@ -229,25 +229,6 @@ def check_host(place: Paths) -> None:
         )
 
 
-def sources_problem(place: Paths) -> str:
-    """
-    Return which version has installed the host's sources, if it was another one.
-
-    :return: One line, with what to run; empty when nothing has to be done, when
-        there are no sources, or when another program has put its own there.
-    """
-    record = installed_record(place.data)
-    if missing_sources(place) or (record and record.version == __version__):
-        return ""
-    if record is None and place.profile.name != OWN_HOST:
-        return ""
-    version = f"version {record.version}" if record else "an unknown version"
-    return (
-        f"the host's sources were installed by {version} of plugin-bridge, not by "
-        f"{__version__}; {setup_advice(place, new_sources=True)}"
-    )
-
-
 def installed_sources(folder: Path) -> Sources:
     """
     Read all that is in a folder like ``host/``, but for the record.
@@ -287,7 +268,13 @@ def _unmodified(folder: Path) -> Sources | None:
 
 
 def install_sources(
-    sources: Sources, data: DataDir, version: str, host: str = "", *, force: bool
+    sources: Sources,
+    data: DataDir,
+    version: str,
+    host: str = "",
+    *,
+    given: bool = False,
+    force: bool,
 ) -> bool:
     """
     Replace the content of ``host/`` by these sources, for the user alone.
@@ -295,7 +282,7 @@ def install_sources(
     What was changed, or has no record, as VRCNext's earlier daemon had none, is kept as
     ``host.1``.
 
-    :param version: Of this plugin-bridge, which is recorded; so is ``host``.
+    :param version: Of this plugin-bridge; recorded, as ``host`` and ``given`` are.
     :param force: Even if they are already installed.
     :return: Whether anything was written.
     :raise SetupError: Not only sources are in place, and no setup installed them.
@@ -303,7 +290,7 @@ def install_sources(
     """
     end_replacement(data)
     _check_replaceable(data.host)
-    record = InstalledSources(version, digest_of(sources), host)
+    record = InstalledSources(version, digest_of(sources), host, given)
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
     if in_place and not force:
         return False

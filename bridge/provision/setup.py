@@ -34,18 +34,19 @@ from .downloads import (
     read_library,
 )
 from .hostsources import (
+    InstalledSources,
     Sources,
     check_host,
+    digest_of,
     end_replacement,
     install_sources,
     installed_record,
     kept_sources,
     read_sources,
-    sources_problem,
     unmodified_sources,
 )
 from .npm import SetupError
-from .readiness import OWN_HOST, missing_sources, sources_origin
+from .readiness import OWN_HOST, missing_sources, setup_advice, sources_origin
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """
@@ -147,7 +148,12 @@ class Setup:
             if (inside := needed.removeprefix("host/")) not in sources:
                 raise SetupError(f"--host-sources: there is no {inside}")
         changed = install_sources(
-            sources, data, __version__, profile.name, force=self.force
+            sources,
+            data,
+            __version__,
+            profile.name,
+            given=self.host_sources is not None,
+            force=self.force,
         )
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")
@@ -167,12 +173,48 @@ class Setup:
         self.report("sample database: installed")
 
 
+def sources_problem(place: Paths) -> str:
+    """
+    Return which version has installed the host's sources, if it was another one.
+
+    :return: One line, with what to run; empty when nothing has to be done, when
+        there are no sources, or when another program has put its own there.
+    """
+    record, own = installed_record(place.data), place.profile.name == OWN_HOST
+    if missing_sources(place):
+        return ""
+    if _is_ours(record, place) if record else not own:
+        return ""
+    return (
+        f"the host's sources were installed by {_version(record)} of plugin-bridge, "
+        f"not by this {__version__}; {setup_advice(place, new_sources=True)}"
+    )
+
+
+def _is_ours(record: InstalledSources, place: Paths) -> bool:
+    """Whether this plugin-bridge has installed them, or would install the same."""
+    if record.version != __version__ or record.given or place.profile.name != OWN_HOST:
+        return record.version == __version__
+    # A checkout changes more often than its version.
+    with contextlib.suppress(SetupError):
+        library = library_at_hand(place.data)
+        return not library or record.digest == digest_of({**own_sources(), **library})
+    return True
+
+
+def _version(record: InstalledSources | None) -> str:
+    if record is None:
+        return "an unknown version"
+    other = "another build of " if record.version == __version__ else ""
+    return f"{other}version {record.version}"
+
+
 def renew_sources(place: Paths) -> str:
     """
     Install the host's sources of this version in the place of another version's.
 
-    Only those of the reference host are replaced, if nobody has changed them.  What was
-    killed while it replaced any is ended first.
+    Only those of the reference host are replaced, if they came with plugin-bridge and
+    nobody has changed them.  What was killed while it replaced any is ended first.
 
     :return: What was done, or else ``sources_problem``.
     """
@@ -181,7 +223,7 @@ def renew_sources(place: Paths) -> str:
         with contextlib.suppress(OSError, SetupError), _alone(data):
             end_replacement(data)
     record, problem = installed_record(data), sources_problem(place)
-    if not problem or record is None or place.profile.name != OWN_HOST:
+    if not problem or record is None or record.given or place.profile.name != OWN_HOST:
         return problem
     try:
         with _alone(data):
@@ -193,8 +235,8 @@ def renew_sources(place: Paths) -> str:
     except (OSError, SetupError):
         return problem
     return (
-        f"the host's sources of version {record.version} were replaced by those of "
-        f"version {__version__}"
+        f"the host's sources of {_version(record)} were replaced by those of version "
+        f"{__version__}"
     )
 
 

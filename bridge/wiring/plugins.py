@@ -143,7 +143,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
         if recovered is not None:
             installed.resume(recovered)
         elif not (
-            is_current(paths.bundle, __version__, read_records(store))
+            is_current(paths.bundle, __version__, read_records(store), paths.data.host)
             or build_problem(paths)
         ):
             rebuild.begin()

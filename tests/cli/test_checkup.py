@@ -250,7 +250,7 @@ class DiskTests(SynchronousTestCase):
         self.assertIn("run: plugin-bridge setup ", found["host sources"].fix)
         self.assertIn("is published", found["theme directory"].text)
         sources = {path.removeprefix("host/"): b"" for path in needed}
-        install_sources(sources, self.data, __version__, force=True)
+        install_sources(sources, self.data, __version__, given=True, force=True)
         self.assertEqual(self.found()["host sources"].level, OK)
         with patch.object(os, "access", return_value=False):
             self.assertEqual(self.found()["theme directory"].level, WRONG)

@@ -142,14 +142,14 @@ class OtherHostTests(SetupCase):
 class RenewalTests(SetupCase):
     """A start of another version than that which has installed the sources."""
 
-    def install(self, version: str = "0.0.9") -> None:
+    def install(self, version: str = "0.0.9", *, given: bool = False) -> None:
         """Install the sources as another version has."""
         self.setup_host()
         self.old = {
             **installed_sources(self.data.host),
             "packages/host/src/index.ts": b"1",
         }
-        install_sources(self.old, self.data, version, force=True)
+        install_sources(self.old, self.data, version, given=given, force=True)
 
     def renew(self, host: str = "reference") -> str:
         """Renew them; return what is logged."""
@@ -157,16 +157,22 @@ class RenewalTests(SetupCase):
 
     def test_unmodified(self):
         """The reference host's sources are replaced, without npm, and once."""
-        self.install()
-        self.assertEqual(
-            self.renew(),
-            "the host's sources of version 0.0.9 were replaced by those of version "
-            f"{bridge.__version__}",
-        )
-        sources = installed_sources(self.data.host)
-        self.assertNotEqual(sources, self.old)
-        self.assertEqual(own_sources().items() - sources.items(), set())
+        this = bridge.__version__
+        for version, old in ("0.0.9", ""), (this, "another build of "):
+            self.install(version)
+            self.assertEqual(
+                self.renew(),
+                f"the host's sources of {old}version {version} were replaced by those "
+                f"of version {this}",
+            )
+            sources = installed_sources(self.data.host)
+            self.assertEqual(own_sources().items() - sources.items(), set())
+            self.assertEqual(self.renew(), "")
+        self.install(this, given=True)
         self.assertEqual(self.renew(), "")
+        self.install(given=True)
+        self.assertIn("installed by version 0.0.9", self.renew())
+        self.assertEqual(installed_sources(self.data.host), self.old)
 
     def test_modified(self):
         """What somebody has changed stays, and is named."""

@@ -115,21 +115,27 @@ class Staging:
                 place.unlink()
 
 
-def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
+def is_current(
+    bundle: Path, version: str, recorded: Collection[str], sources: Path
+) -> bool:
     """
     Whether there is a bundle that a build at the start would only repeat.  Blocks.
 
     It is not when one of its files is missing, when a killed build has left some that
-    don't belong together, when another version has built it, with linked trees in it,
-    or with other plugins than the installed ones: one that was left out may have been
-    repaired meanwhile.
+    don't belong together, when another version has built it, or of older sources, with
+    linked trees in it, or with other plugins than the installed ones: one that was left
+    out may have been repaired meanwhile.
 
     :param bundle: Its file.
     :param version: Of this daemon.
     :param recorded: The ids of the installed plugins.
+    :param sources: The directory of the host's, which is replaced as a whole.
     """
+    described = bundle.with_name(INFO_FILE)
     try:
-        info = loads(read_bounded(bundle.with_name(INFO_FILE), MANIFEST_BYTES))
+        if sources.stat().st_mtime_ns > described.stat().st_mtime_ns:
+            return False
+        info = loads(read_bounded(described, MANIFEST_BYTES))
         if type(info) is not dict or "dev" in info or info.get("version") != version:
             return False
         plugins = info.get("plugins")

@@ -77,7 +77,8 @@ class StagingTests(SynchronousTestCase):
         """Wherever a build was killed, it is seen that its files are not all there."""
 
         def belongs() -> bool:
-            return publishing.is_current(self.shop.bundle, "1.0.0", [])
+            sources = self.shop.data.build
+            return publishing.is_current(self.shop.bundle, "1.0.0", [], sources)
 
         self.assertTrue(self.staging.claim())
         real = os.replace
@@ -155,9 +156,10 @@ class StagingTests(SynchronousTestCase):
 class CurrentTests(SynchronousTestCase):
     def test_current(self):
         """A whole one is, that this version has built of installed plugins alone."""
+        sources = fresh_directory(self)
         bundle = fresh_directory(self) / "host.js"
         info = bundle.with_name(publishing.INFO_FILE)
-        self.assertFalse(publishing.is_current(bundle, "2", []))
+        self.assertFalse(publishing.is_current(bundle, "2", [], sources))
         bundle.write_bytes(b"code")
         source_map = bundle.with_name("host.js.map")
         source_map.write_bytes(b"map")
@@ -176,10 +178,13 @@ class CurrentTests(SynchronousTestCase):
             ([], False),
         ):
             info.write_text(json.dumps(found))
-            result = publishing.is_current(bundle, "2", ["first"])
+            result = publishing.is_current(bundle, "2", ["first"], sources)
             self.assertEqual(result, current, found)
         info.write_text(json.dumps(good))
+        os.utime(sources, (0, info.stat().st_mtime + 1))
+        self.assertFalse(publishing.is_current(bundle, "2", ["first"], sources))
+        os.utime(sources, (0, 0))
         source_map.unlink()
-        self.assertFalse(publishing.is_current(bundle, "2", ["first"]))
+        self.assertFalse(publishing.is_current(bundle, "2", ["first"], sources))
         info.write_text("not JSON")
-        self.assertFalse(publishing.is_current(bundle, "2", ["first"]))
+        self.assertFalse(publishing.is_current(bundle, "2", ["first"], sources))
