@@ -53,8 +53,11 @@ def build_problem(place: Paths) -> str:
         return f"cannot build: there is no esbuild {VERSION} for this system"
     if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; {setup_advice(place)}"
-    if missing_sources(place):
-        return f"cannot build: no host sources; {setup_advice(place)}"
+    if missing := missing_sources(place):
+        return (
+            f"cannot build: no host sources ({missing[0]} is missing); "
+            f"{setup_advice(place)}"
+        )
     if problem := theme_problem(place):
         return f"cannot build: {problem}"
     return ""

@@ -181,7 +181,7 @@ def sources_problem(place: Paths) -> str:
         there are no sources, or when another program has put its own there.
     """
     record, own = installed_record(place.data), place.profile.name == OWN_HOST
-    if missing_sources(place):
+    if not (own and record) and missing_sources(place):
         return ""
     if _is_ours(record, place) if record else not own:
         return ""

@@ -27,7 +27,8 @@ class ReadinessTests(SynchronousTestCase):
         for name in (*BUNDLER_FILES, *self.sources):
             (self.root / name).unlink()
             problem = build_problem(self.place)
-            what = "bundler" if name in BUNDLER_FILES else "host sources"
+            own = f"host sources ({name} is missing)"
+            what = "bundler" if name in BUNDLER_FILES else own
             self.assertIn(f"no {what}; run: plugin-bridge setup", problem)
             self.assertIn(f"--data-dir {self.root}", problem)
             (self.root / name).touch()
@@ -37,7 +38,7 @@ class ReadinessTests(SynchronousTestCase):
         for name in self.sources:
             (self.root / name).unlink()
         problem = build_problem(locate("vrcnext", self.root, None))
-        self.assertIn("no host sources; download vrcnext-plugin-host-src", problem)
+        self.assertIn("is missing); download vrcnext-plugin-host-src", problem)
         self.assertIn("; then run: plugin-bridge setup --host-sources ARCHIVE", problem)
 
     def test_theme_directory(self):

@@ -143,12 +143,13 @@ class RenewalTests(SetupCase):
     """A start of another version than that which has installed the sources."""
 
     def install(self, version: str = "0.0.9", *, given: bool = False) -> None:
-        """Install the sources as another version has."""
+        """Install the sources as another version has, without a file of this one."""
         self.setup_host()
         self.old = {
             **installed_sources(self.data.host),
             "packages/host/src/index.ts": b"1",
         }
+        del self.old["packages/host/src/realm/runtime.ts"]
         install_sources(self.old, self.data, version, given=given, force=True)
 
     def renew(self, host: str = "reference") -> str:
@@ -182,6 +183,7 @@ class RenewalTests(SetupCase):
         with mock.patch.object(command, "library_at_hand", return_value={"a": b""}):
             self.assertIn("installed by version 0.0.9 of plugin-bridge", self.renew())
         self.assertEqual(changed.read_bytes(), b"2")
+        changed.with_name("realm").joinpath("runtime.ts").touch()
         (self.data.host / "installed.json").unlink()
         self.assertIn("installed by an unknown version", self.renew())
 
