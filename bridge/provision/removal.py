@@ -61,7 +61,7 @@ def _placed_names(place: Paths) -> Iterator[str]:
     """List the names in the data directory that the host's profile chooses."""
     root, profile = place.data.root, place.profile
     databases = (profile.database(alias, root) for alias in profile.databases)
-    for path in (place.theme_dir, *databases):
+    for path in (place.theme_dir, profile.theme_dir(root), *databases):
         if path.is_relative_to(root):
             yield from path.relative_to(root).parts[:1]
 

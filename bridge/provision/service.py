@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -89,11 +90,12 @@ def is_hiding() -> bool:
     return bool(enabling()) and is_written()
 
 
-def install_service(data: DataDir, options: Sequence[str]) -> None:
+def install_service(data: DataDir, options: Sequence[str]) -> str:
     """
     Write the unit, have it start at each login, and start it now.
 
     :param options: Of ``run``, that name the host and the directories.
+    :return: The command of a unit for another directory, which this replaces, or "".
     :raise SetupError: There is no systemd, the package has a service (a unit that hid
         it is gone), another program has written such a unit, a daemon runs that is
         none of it, others could replace it, or systemd refuses.
@@ -116,6 +118,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         )
     # Without a session's systemd, what is written here could not be removed either.
     _systemctl("show-environment")
+    replaced = _command_line() if is_written() and not _names(data) else ""
     _write(path, options)
     _systemctl("daemon-reload")
     try:
@@ -127,6 +130,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
             "without it, for systemd does not look there"
         ) from None
     _start()
+    return replaced
 
 
 def _write(path: Path, options: Sequence[str]) -> None:
@@ -157,8 +161,7 @@ def is_service_of(place: Paths) -> bool:
     if running is not None:
         return running == _main_pid()
     if is_written():
-        words = _command_line(unit_path().read_text("utf-8"))
-        return f" {_quoted(str(place.data.root))} " in words
+        return _names(place.data)
     # That of the package has no options.
     return is_usual(place) and _is_enabled()
 
@@ -172,8 +175,14 @@ def wake(place: Paths) -> None:
         _systemctl("start", UNIT)
 
 
-def _command_line(text: str) -> str:
-    found = _COMMAND.search(text)
+def _names(data: DataDir) -> bool:
+    """Whether the unit is for a data directory, however that is spelled here."""
+    spelled = {str(data.root), os.path.realpath(data.root)}
+    return any(f" {_quoted(word)} " in _command_line() for word in spelled)
+
+
+def _command_line() -> str:
+    found = _COMMAND.search(unit_path().read_text("utf-8"))
     return f"{found[1]} " if found else ""
 
 

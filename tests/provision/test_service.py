@@ -53,6 +53,8 @@ class ServiceTests(SystemctlCase):
         asked = [f"--user {words}" for words in ("show-environment", *enable)]
         self.assertEqual(self.asked(), asked)
         self.assertTrue(service.is_service_of(self.place))
+        spelled = locate("reference", self.fake / "../my data", None)
+        self.assertTrue(service.is_service_of(spelled))
         other = locate("reference", self.home / "my", None)
         self.assertFalse(service.is_service_of(other))
         service.install_service(self.place.data, self.options)

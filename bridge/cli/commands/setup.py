@@ -109,7 +109,8 @@ def setup(
     print_line(f"everything is installed in {place.data.root}")
     _build(place)
     if service:
-        install_service(place.data, _service_options(place))
+        if replaced := install_service(place.data, _service_options(place)):
+            print_line(f"this replaces the service that had: {replaced}")
         print_line(f"the daemon runs now and after each login; see: {_STATUS}")
 
 

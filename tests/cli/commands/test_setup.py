@@ -48,9 +48,10 @@ class CommandTests(CommandTestCase):
         """With ``--service`` the daemon of this directory starts at each login."""
         given = (*setup_options(), "--service")
         install = self.enterContext(
-            mock.patch("bridge.cli.commands.setup.install_service")
+            mock.patch("bridge.cli.commands.setup.install_service", return_value="A")
         )
         out = self.done(self.setup(*given))
+        self.assertIn("this replaces the service that had: A\n", out)
         self.assertIn("see: systemctl --user status plugin-bridge\n", out)
         install.assert_called_once_with(self.data, self.where)
         self.errors = ["broken"]
@@ -180,10 +181,12 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         self.assertIsNone(started.poll())
 
     def test_service_of_another_directory(self) -> None:
-        """It stays as it is."""
+        """It stays as it is; who replaces it is told so."""
         other = locate("reference", self.home / "other", None)
         other.data.create()
-        install_service(other.data, ["--data-dir", str(other.data.root)])
+        for data, former in ((self.place.data, ""), (other.data, "/data")):
+            replaced = install_service(data, ["--data-dir", str(data.root)])
+            self.assertEqual(replaced.strip()[-len("/data") :], former)
         self.assertEqual(self.remove("--yes")[0], 0)
         self.assertTrue(unit_of(self.home).exists())
 
@@ -215,5 +218,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
             path.unlink()
         for name in ("state.json.corrupt-1", "state.json.bak.tmp", "bridge.log.1"):
             (self.place.data.root / name).touch()
+        # As it was before the theme directory was another.
+        (self.place.data.root / "themes").mkdir()
         self.done(self.remove("--yes"))
         self.assert_removed()
