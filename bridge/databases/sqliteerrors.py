@@ -48,6 +48,10 @@ _STATES: Final = {
     sqlite3.SQLITE_CORRUPT: "the database is damaged",
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
+    # An extended code, and no state of the file that stays.
+    sqlite3.SQLITE_READONLY_ROLLBACK: (
+        "the database has half a change in it; start its application, which undoes that"
+    ),
 }
 
 _PRIMARY: Final = 0xFF  # extended result codes keep the primary one here
@@ -86,9 +90,9 @@ def refusal(error: Exception) -> BridgeError:
         return refused(next(mistakes, "it cannot be prepared or run"))
     if code is None:
         return _misuse(message)
-    return BridgeError(
-        Code.INTERNAL, _STATES.get(code, "the database cannot be read now")
-    )
+    state = _STATES.get(code, "the database cannot be read now")
+    extended = getattr(error, "sqlite_errorcode", code)
+    return BridgeError(Code.INTERNAL, _STATES.get(extended, state))
 
 
 def _misuse(message: str) -> BridgeError:
