@@ -801,6 +801,7 @@ class ManagerTests(ClassFixtureCase):
         added = chrome.execute_cdp_cmd(
             "Page.addScriptToEvaluateOnNewDocument", {"source": source}
         )
+        self.addCleanup(fixture.pair)
         self.addCleanup(fixture.open)
         self.addCleanup(
             chrome.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", added
@@ -811,6 +812,9 @@ class ManagerTests(ClassFixtureCase):
         self.browser.find("#keys")
         self.use_address(f"http://localhost:{fixture.daemon.port}")
         self.browser.until_text("#connect-words", "Paste the pairing code")
+        fixture.pair()
+        fixture.rotate_token()
+        self.browser.until_text("#connect-words", "The pairing code was replaced.")
         fixture.pair()
 
     def use_address(self, endpoint: str) -> None:

@@ -111,6 +111,8 @@ const ANSWERS: { readonly [method: string]: object } = {
 
 /** The store of a browser. */
 export class Memory extends Map<string, string> {
+  readonly forgets = (): boolean => false;
+
   getItem(key: string): string | null {
     return this.get(key) ?? null;
   }

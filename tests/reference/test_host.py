@@ -17,7 +17,7 @@ from ..plugins.bundle.workshop import Workshop
 from .bundling import REFERENCE, printed
 
 SAMPLE = REFERENCE / "sample-plugin"
-MOST_BYTES = 182_000
+MOST_BYTES = 183_000
 MODULE = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
 NAMED = ("--format=iife", "--global-name=page")
 PRINTING = "--footer:js=console.log(JSON.stringify([...page.PERMISSION_WORDS]));"

@@ -35,9 +35,9 @@ export class Preferences {
   /** Where a link wants to move a page that is paired; the user decides. */
   destination: Destination | undefined;
   #linked = "";
-  readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  readonly #storage: Store;
 
-  constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">) {
+  constructor(storage: Store) {
     this.#storage = storage;
   }
 
@@ -99,6 +99,13 @@ export class Preferences {
     return this.offered || this.token;
   }
 
+  /** What takes both to a page that is loaded again; empty where the browser keeps them. */
+  get fragment(): string {
+    return [ENDPOINT_KEY, TOKEN_KEY].some((key) => this.#storage.forgets(key))
+      ? `#${String(new URLSearchParams({ endpoint: this.endpoint, token: this.token }))}`
+      : "";
+  }
+
   /** Keep what a link brought when the daemon accepts it. */
   settle(link: { readonly state: string; readonly endpoint: string }): void {
     const { offered } = this;
@@ -115,7 +122,10 @@ export class Preferences {
   }
 }
 
-type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+interface Store extends Pick<Storage, "getItem" | "setItem" | "removeItem"> {
+  /** Whether a value lasts only as long as the page. */
+  forgets(key: string): boolean;
+}
 
 /** A browser's store; where it is closed or full, a value lasts as long as the page. */
 export function openStorage(name: "localStorage" | "sessionStorage"): Store {
@@ -128,6 +138,7 @@ export function openStorage(name: "localStorage" | "sessionStorage"): Store {
     }
   };
   return {
+    forgets: (key) => values.has(key),
     getItem: (key) => values.get(key) ?? attempt((store) => store.getItem(key)) ?? null,
     setItem(key, value) {
       values.set(key, value);

@@ -205,7 +205,7 @@ export class PageModel {
     this.preferences.endpoint = this.link.endpoint;
     this.preferences.token = token;
     if (this.#wasConnected) {
-      this.#tab.reload();
+      this.#beginAgain();
     } else {
       this.link.pair(token);
     }
@@ -234,7 +234,7 @@ export class PageModel {
     this.preferences.destination = undefined;
     if (goes && destination !== undefined) {
       this.preferences.move(destination);
-      this.#tab.reload();
+      this.#beginAgain();
     } else {
       this.link.changed.emit();
     }
@@ -243,7 +243,13 @@ export class PageModel {
   /** Forget the pairing code, and ask for another. */
   unpair(): void {
     this.preferences.token = "";
-    this.#tab.reload();
+    this.#beginAgain();
+  }
+
+  /** Load the page again, with what the preferences are by now. */
+  #beginAgain(): void {
+    const { fragment } = this.preferences;
+    void (fragment === "" ? this.#tab.reload() : this.#tab.bar.write(fragment));
   }
 
   /** Read everything again; called when a connection opens. */
