@@ -11,10 +11,10 @@ import gzip
 import io
 import os
 import re
-import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from itertools import count, takewhile
 from pathlib import Path
@@ -30,7 +30,13 @@ from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.text import shown, visible
 from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
-from ..system.files import NotRegularError, open_regular, read_bounded, sync_directory
+from ..system.files import (
+    NotRegularError,
+    open_regular,
+    read_bounded,
+    remove,
+    sync_directory,
+)
 from .npm import SetupError
 
 # The folders that are installed; the rest is ignored.
@@ -321,11 +327,13 @@ def end_replacement(data: DataDir) -> None:
         old.rename(data.host)
     if old.exists() and any(old.iterdir()) and _unmodified(old) is None:
         old.rename(next(path for path in _kept_paths(data) if not path.exists()))
-    shutil.rmtree(data.host_new, ignore_errors=True)
+    with suppress(OSError):
+        remove(data.host_new)
     if old.exists():
         # A kill leaves a part of it, which must not look like changed sources.
         old.rename(data.host_new)
-        shutil.rmtree(data.host_new, ignore_errors=True)
+        with suppress(OSError):
+            remove(data.host_new)
 
 
 def _kept_paths(data: DataDir) -> Iterator[Path]:

@@ -327,6 +327,15 @@ class InstallingTests(SourcesCase):
             install_sources(NEEDED, self.data, "1.0", force=False)
         self.assertEqual(read_files(self.root), before)
 
+    def test_link(self):
+        """A link in their place is replaced, not what it leads to, each time."""
+        elsewhere = self.data.host.rename(self.root / "elsewhere")
+        self.data.host.symlink_to(elsewhere)
+        for version in ("1.1", "1.2"):
+            install_sources(NEEDED, self.data, version, force=False)
+            self.assertEqual(installed_record(self.data).version, version)
+        self.assertTrue((elsewhere / "packages/old.ts").exists())
+
     def test_interrupted(self):
         """A setup that died half-way is completed by the next."""
         install_sources(NEEDED, self.data, "1.0", force=False)
