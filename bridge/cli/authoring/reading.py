@@ -22,7 +22,7 @@ from ...plugins.esbuild.executable import Executable
 from ...plugins.policy.javascript.patterns import elements, key_name, string_value
 from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
 from ...plugins.policy.reading import Source, read, words_in
-from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, Hit
+from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, UNKNOWN, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
@@ -116,7 +116,11 @@ def shown_hit(root: Path, hit: Hit) -> ShownHit:
     :param root: The tree that was scanned.
     """
     # A daemon of another version may report a rule that is not known here.
-    fix = f"correct the syntax: {hit.why}" if hit.why else ADVICE.get(hit.rule, "")
+    fix = ADVICE.get(hit.rule, "")
+    if hit.why and hit.rule == UNKNOWN:
+        fix = fix.replace("the name", hit.why, 1)
+    elif hit.why:
+        fix = f"correct the syntax: {hit.why}"
     return ShownHit(hit.file, hit.line, hit.rule, source_line(root, hit), fix)
 
 

@@ -35,22 +35,7 @@ from .javascript.constructs import output_hits
 from .reading import Answer, Source, read
 from .rules.imports import TOOLING, document_lines
 from .rules.shape import MINIFIED, PACKED, shape_hits
-from .rules.table import SYNTAX, TOO_COMPLEX, Hit
-
-Found = list[tuple[int, str]]
-"""Lines of a source, from 1, and the names of the rules that are broken there."""
-
-
-@frozen
-class Verdict:
-    """
-    What the bundler's answers show of a source.
-
-    :ivar why: What the bundler says of one that does not compile.
-    """
-
-    found: Found = Factory(list)
-    why: str = ""
+from .rules.table import TOO_COMPLEX, Hit
 
 
 @frozen
@@ -59,14 +44,15 @@ class Survey:
     What can be found in a tree without the bundler.
 
     :ivar before: Hits that are reported before those of the sources.
-    :ivar shapes: What each source breaks by its shape alone, by its path.
+    :ivar shapes: Lines from 1 and rules that each source breaks by its shape alone, by
+        its path.
     :ivar sources: Those that are worth reading: what people can't read is refused as
         it is.
     :ivar after: Hits that are reported after them.
     """
 
     before: list[Hit] = Factory(list)
-    shapes: dict[str, Found] = Factory(dict)
+    shapes: dict[str, list[tuple[int, str]]] = Factory(dict)
     sources: list[Source] = Factory(list)
     after: list[Hit] = Factory(list)
 
@@ -108,7 +94,7 @@ class Scanner:
         :raise BundlerError: There is no bundler, or it is not the pinned one.
         """
         survey: Survey = await self._in_thread(survey_tree, tree)
-        verdicts: dict[str, Verdict] = {}
+        verdicts: dict[str, list[Hit]] = {}
         if not survey.sources:
             return all_hits(survey, verdicts)
         mark = f"${os.urandom(8).hex()}$"
@@ -140,7 +126,7 @@ async def read_sources(
     mark: str,
     modules: Collection[str],
     in_thread: InThread,
-    verdicts: dict[str, Verdict],
+    verdicts: dict[str, list[Hit]],
 ) -> list[Hit]:
     """
     Have sources read, and check what the bundler makes of them.
@@ -168,12 +154,12 @@ async def read_sources(
             unread = next(one.name for one in left if one.name not in answers)
             return [Hit(printable(unread), 1, TOO_COMPLEX)]
         for source in left:
-            answer = answers[source.name]
-            found = await in_thread(output_hits, source, answer, modules, mark)
+            asked = source, answers[source.name], modules, mark
+            found = await in_thread(output_hits, *asked)
             # What broke a rule once is not acquitted by a second reading.
             if found or source.name not in verdicts:
-                verdicts[source.name] = Verdict(found, answer.error)
-        left = [one for one in left if verdicts[one.name].found]
+                verdicts[source.name] = found
+        left = [one for one in left if verdicts[one.name]]
     return []
 
 
@@ -206,7 +192,7 @@ def is_scanned(path: str) -> bool:
 
 
 def all_hits(
-    survey: Survey, verdicts: Mapping[str, Verdict], stopped: Iterable[Hit] = ()
+    survey: Survey, verdicts: Mapping[str, list[Hit]], stopped: Iterable[Hit] = ()
 ) -> list[Hit]:
     """
     Put everything together that was found.
@@ -216,12 +202,10 @@ def all_hits(
     """
     hits = list(survey.before)
     for name, shapes in survey.shapes.items():
-        verdict = verdicts.get(name, Verdict())
-        tooling = [hit for hit in verdict.found if hit[1] == TOOLING]
-        others = [hit for hit in verdict.found if hit[1] != TOOLING]
-        for line, rule in [*tooling, *shapes, *others]:
-            why = verdict.why if rule == SYNTAX else ""
-            hits.append(Hit(printable(name), line, rule, why))
+        found = verdicts.get(name, [])
+        hits += (hit for hit in found if hit.rule == TOOLING)
+        hits += (Hit(printable(name), line, rule) for line, rule in shapes)
+        hits += (hit for hit in found if hit.rule != TOOLING)
     return [*hits, *stopped, *survey.after][: limits.POLICY_HITS]
 
 

@@ -146,16 +146,18 @@ class CheckerTests(TestCase):
             self.assertIn(words, self.steps[next(iter(outcomes))].message)
 
     async def test_syntax_error(self):
-        """The bundler's sentence stands once: below the line that does not parse."""
+        """The bundler's sentence stands once, below its line; a name is said, too."""
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
+        (self.root / "more.ts").write_text("chrome.a;\n")
         made = await self.report(unsigned=True)
-        (hit,) = made.hits
+        hit, more = made.hits
+        self.assertIn("declare or import chrome; only", more.advice)
         fix = 'correct the syntax: Unexpected ";"'
         self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
         lines = list(report_lines(made))
         self.assertEqual(str(lines).count("Unexpected"), 1)
         shown = ["  main.ts:2 syntax error", "      let = ;", f"      fix: {fix}"]
-        policy = lines.index("policy     refused: policy: 1 hit")
+        policy = lines.index("policy     refused: policy: 2 hits")
         self.assertEqual(lines[policy + 1 : policy + 4], shown)
         self.assert_outcomes(id="not_done", types="not_done", build="not_done")
 

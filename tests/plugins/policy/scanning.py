@@ -123,7 +123,7 @@ def _service() -> _Service:
 
 
 def _scanned(survey: scan.Survey, modules: Collection[str] = ()) -> list[Hit]:
-    service, verdicts = _service(), dict[str, scan.Verdict]()
+    service, verdicts = _service(), dict[str, list[Hit]]()
     asked = (service.conversation, survey.sources, MARK, modules)
     service.run(scan.read_sources(*asked, maybeDeferred, verdicts))
     return scan.all_hits(survey, verdicts)

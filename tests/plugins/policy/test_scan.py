@@ -8,7 +8,8 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.reading import Source
-from bridge.plugins.policy.scan import Found, Verdict, read_sources
+from bridge.plugins.policy.rules.table import Hit
+from bridge.plugins.policy.scan import read_sources
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 
@@ -44,12 +45,16 @@ CHECK = f"output_hits {MARK}"
 class ReadingTests(SynchronousTestCase):
     """What is asked of the bundler, and when."""
 
-    def read(self, bundler: Any, *texts: str, ending: str = "ts") -> dict[str, Found]:
+    def read(self, bundler: Any, *texts: str, ending: str = "ts") -> dict[str, Any]:
+        """Have sources read; return the lines and rules of their hits."""
         sources = [Source.of(f"{n}.{ending}", t.encode()) for n, t in enumerate(texts)]
-        verdicts: dict[str, Verdict] = {}
+        verdicts: dict[str, list[Hit]] = {}
         reading = read_sources(bundler, sources, MARK, [], bundler.in_thread, verdicts)
         self.successResultOf(Deferred.fromCoroutine(reading))
-        return {name: one.found for name, one in verdicts.items()}
+        return {
+            name: [(hit.line, hit.rule) for hit in hits]
+            for name, hits in verdicts.items()
+        }
 
     def test_only_what_breaks_a_rule_is_mapped(self) -> None:
         """All are read, then checked; only what breaks a rule is read for its lines."""

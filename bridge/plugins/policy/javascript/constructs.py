@@ -9,6 +9,7 @@ from typing import Final
 from attrs import field
 
 from ....classes import define
+from ....protocol.text import printable
 from ...tree.tree import is_declaration_name
 from ..reading import FACTORY, Answer, Source
 from ..rules import table
@@ -31,6 +32,7 @@ from .patterns import (
 from .tokens import Code, Kind, Lines, UnreadableError
 
 _MOST: Final = 1_000
+_NAME_CHARACTERS: Final = 60
 
 _CALLED: Final = frozenset(
     {
@@ -53,28 +55,33 @@ _GIVING: Final = frozenset({":", ",", "}", "("})
 
 def output_hits(
     source: Source, answer: Answer, modules: Collection[str], mark: str
-) -> list[tuple[int, str]]:
+) -> list[table.Hit]:
     """
     Find what a source breaks.
 
     :param answer: What the bundler has made of it.
     :param modules: Names of modules the host provides.
     :param mark: See ``reading``.
-    :return: Lines of the source, from 1, and names of rules: by line, and in the order
-        of the table.
+    :return: By line, and in the order of the table.
     """
+    file = printable(source.name)
     if answer.error_line:
-        return [(answer.error_line, table.SYNTAX)]
-    found: set[tuple[int, str]] = set()
+        return [table.Hit(file, answer.error_line, table.SYNTAX, answer.error)]
+    found: dict[tuple[int, str], str] = {}
     try:
         _Reading(Code(answer.code), found, mark, source, modules).read()
     except UnreadableError:
-        found.add((0, table.TOO_COMPLEX))
+        found[0, table.TOO_COMPLEX] = ""
     if not found:
         return []
     lines = Lines(answer.code, answer.source_map)
-    hits = {(lines.line(place), rule) for place, rule in found}
-    return sorted(hits, key=lambda hit: (hit[0], table.ORDER.get(hit[1], -1)))
+    hits: dict[tuple[int, str], table.Hit] = {}
+    for (place, rule), why in found.items():
+        line = lines.line(place)
+        hits.setdefault((line, rule), table.Hit(file, line, rule, why))
+    return sorted(
+        hits.values(), key=lambda hit: (hit.line, table.ORDER.get(hit.rule, -1))
+    )
 
 
 @define(eq=False)
@@ -82,13 +89,13 @@ class _Reading:
     """
     The closer look at one output.
 
-    :ivar _found: Hits, as places in the output.
+    :ivar _found: Why, by place in the output and rule.
     :ivar _free: The free names, by their index.
     :ivar _markup_calls: Where an object is named that can assign to members.
     """
 
     _code: Code
-    _found: set[tuple[int, str]]
+    _found: dict[tuple[int, str], str]
     _mark: str
     _source: Source
     _modules: Collection[str]
@@ -119,7 +126,7 @@ class _Reading:
         # Last, so that a crowd of them hides nothing that has a rule of its own.
         for index, name in self._free.items():
             if self._is_unknown(index, name):
-                self._add(index, table.UNKNOWN)
+                self._add(index, table.UNKNOWN, name[:_NAME_CHARACTERS])
 
     def _is_watched(self, text: str) -> bool:
         # Any function may make the elements of a source with a pragma.
@@ -145,10 +152,10 @@ class _Reading:
         if not (is_free and name in table.GLOBALS):
             self._name_of(index, name)
 
-    def _add(self, index: int, rule: str) -> None:
+    def _add(self, index: int, rule: str, why: str = "") -> None:
         # Of very many, some are enough.
         if len(self._found) < _MOST:
-            self._found.add((self._code.starts[index], rule))
+            self._found[self._code.starts[index], rule] = why
 
     def _string(self, index: int) -> None:
         code = self._code

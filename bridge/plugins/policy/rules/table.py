@@ -25,7 +25,8 @@ class Hit:
         characters; empty when the tree as a whole breaks the rule.
     :ivar line: Counted from 1.
     :ivar rule: The name of the rule.
-    :ivar why: What the bundler says of a source that does not compile.
+    :ivar why: What the bundler says of a source that does not compile, or the name that
+        is unknown.
     """
 
     file: str
