@@ -318,6 +318,9 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
         )
     data = DataDir(data_dir or profile.data_dir())
     theme = theme_dir or profile.theme_dir(data.root)
+    if not (is_utf8(data.root) and is_utf8(theme)):
+        # The options themselves are checked when they are read.
+        raise ConfigError("XDG_DATA_HOME, XDG_CONFIG_HOME: must be paths in UTF-8")
     options = ["--host", host if host in SHIPPED else str(Path(host).absolute())]
     configured = _configured()
     if str(data.root) != configured.get("data_dir", str(profile.data_dir())):

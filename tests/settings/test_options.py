@@ -270,6 +270,9 @@ class PathsTests(CommandLines):
         latin = os.fsdecode(b"/h\xe9")
         utf8 = "must be a path in UTF-8"
         self.assertEqual(self.refusal("--host=reference", HOME=latin), f"HOME: {utf8}")
+        for host, name in (("reference", "DATA"), ("vrcnext", "CONFIG")):
+            with mock.patch.dict(os.environ, {f"XDG_{name}_HOME": latin}):
+                self.assertRaises(ConfigError, locate, host, None, None)
         self.assertIn(f": {utf8}", self.exits(f"--data-dir={latin}")[1])
 
 
