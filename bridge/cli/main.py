@@ -232,6 +232,11 @@ def _run(given: list[str], program: str) -> int:
         # Options that are wrong end the process; another error is passed on.
         with refusing():
             if isinstance(e, FileNotFoundError) and e.filename is None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.getcwd()
+                    # As where nothing can be written to any temporary directory.
+                    sys.stderr.write(f"{PROGRAM}: {e.strerror}\n")
+                    return 1
                 why = "the working directory, from which paths are relative, is gone"
                 raise ConfigError(why) from None
             raise

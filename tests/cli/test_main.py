@@ -1,6 +1,7 @@
 """Tests for bridge.cli.main and bridge.cli.commands.run."""
 
 import configparser
+import errno
 import io
 import os
 import subprocess
@@ -161,6 +162,10 @@ class MainTests(CommandTestCase):
             done = subprocess.run(line, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done)
             self.assertIn("working directory", done.stderr)
+        full = FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+        with mock.patch("tempfile.gettempdir", side_effect=full):
+            status, _, err = self.run_main("check", "--host=reference", ".")
+        self.assertEqual((status, err), (1, f"plugin-bridge: {full.strerror}\n"))
 
     def test_narrow_encoding(self):
         """What the encoding lacks is a question mark; each line is there at once."""
