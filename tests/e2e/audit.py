@@ -81,9 +81,9 @@ class Auditor:
             assert self._chrome.save_screenshot(str(ARTEFACTS / f"{name}.png"))
         return found
 
-    def resize(self, width: int, *, dark: bool = False) -> None:
-        """Show the page in a window of this width, with less motion when dark."""
-        size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1}
+    def resize(self, width: int, *, dark: bool = False, height: int = HEIGHT) -> None:
+        """Show the page in a window of this size, with less motion when dark."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1}
         self._command("Emulation.setDeviceMetricsOverride", {**size, "mobile": False})
         features = [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},

@@ -21,6 +21,13 @@ return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
   .filter((element) => element.scrollWidth > element.clientWidth)
   .map((element) => element.textContent);
 """
+# Whether a part of what has the focus is seen.
+UNCOVERED = """\
+const one = document.activeElement;
+const { x, y, width, height } = one.getBoundingClientRect();
+const at = (part) => document.elementFromPoint(x + width / 2, y + height * part);
+return [0.1, 0.5, 0.9].some((part) => one.contains(at(part)));
+"""
 UNLOADING = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 SETTINGS = """\
 import { definePlugin } from '@bridge/plugin-api';
@@ -563,6 +570,13 @@ class ManagerTests(ClassFixtureCase):
             getattr(self.desktop, step)()
         self.said("2 updated, 1 failed.")
         browser.until_text("#plugin h2", "Plugin 2")
+        # At 400 %, what is said of it covers nothing that has the focus.
+        self.auditor.resize(320, height=256)
+        fixture.go("/settings")
+        browser.find("#settings")
+        for _ in range(6):
+            self.press(Keys.TAB)
+            self.until(fixture.focus(), lambda: self.script(UNCOVERED))
 
     def keeps_its_place(self) -> None:
         """Going back from a plugin returns to where its row is."""
