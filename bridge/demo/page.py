@@ -35,8 +35,12 @@ _TYPES = {
 _PAGE = {"": "index.html", "index.html": "index.html", "page.css": "page.css"}
 BUILDS_PATH: Final = "builds"
 SCRIPT_FILE: Final = "reload.js"
-LISTENERS: Final = 16
-"""The pages that can listen; one more takes the place of the oldest."""
+LISTENERS: Final = 5
+"""
+The pages that can listen; one more takes the place of the oldest.
+
+A browser has six connections to a host for all its tabs, of which one must stay free.
+"""
 
 _END_OF_HEAD: Final = b"</head>"
 
