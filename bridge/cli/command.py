@@ -14,6 +14,7 @@ from ..protocol.errors import BridgeError, Code, Prefix, UserError
 from ..protocol.text import visible
 from ..settings.config import HOST_OPTIONS, Option
 from ..settings.options import TableCommand, locate
+from ..settings.values import is_utf8
 from . import INTERRUPTED
 from .terminal import CommandError, print_json
 
@@ -100,6 +101,7 @@ class Command(TableCommand):
 
     def invoke(self, ctx: click.Context) -> int:
         """See ``click.Command``; return the exit status."""
+        self._check_texts(ctx)
         assert self.callback is not None  # noqa: S101 (each has a function)
         params = dict(ctx.params)
         where = [params.pop(one.attribute) for one in HOST_OPTIONS if self.table]
@@ -125,6 +127,13 @@ class Command(TableCommand):
                 raise
             words = f"{visible(str(e.filename))}: {e.strerror}"
             return self._failed(as_json, "failed", words, REFUSED)
+
+    def _check_texts(self, ctx: click.Context) -> None:
+        # No paths: a file may have any.
+        texts = (p for p in self.params if isinstance(p.type, type(click.STRING)))
+        for param in texts:
+            if not is_utf8(ctx.params[str(param.name)] or ""):
+                raise click.BadParameter("must be UTF-8", ctx, param)
 
     def _failed(
         self, as_json: bool, code: str, message: str, status: int, line: str = ""

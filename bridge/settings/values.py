@@ -121,7 +121,7 @@ def path(text: str) -> Path:
     return found
 
 
-def is_utf8(path: Path) -> bool:
+def is_utf8(path: Path | str) -> bool:
     """Whether a path can be named to a page, in JSON."""
     try:
         str(path).encode()

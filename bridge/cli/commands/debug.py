@@ -94,7 +94,6 @@ def evaluate(place: Paths, code: str, timeout_ms: int, compact: bool) -> None:
 def _given_or_read(text: str, name: str) -> str:
     """Return an argument, or what standard input has when it is ``-``."""
     try:
-        content = sys.stdin.buffer.read() if text == "-" else text.encode()
-        return content.decode()
+        return sys.stdin.buffer.read().decode() if text == "-" else text
     except UnicodeError:
         raise click.UsageError(f"{name} must be UTF-8") from None

@@ -25,7 +25,8 @@ class CallTests(CallCase):
         for arguments, shown in (
             (("a/b", "[]"), "PARAMS must be an object"),
             (("a/b", "{"), "PARAMS: not JSON; it must be an object, such as"),
-            (("a/b", '{"\udce9": 1}'), "PARAMS must be UTF-8"),
+            (("a/b", '{"\udce9": 1}'), "'[PARAMS]': must be UTF-8"),
+            (("a/\udce9",), "'SERVICE/METHOD': must be UTF-8"),
             (("a/b", "-"), "PARAMS must be UTF-8"),
             (("a/../b",), "SERVICE/METHOD must be names"),
             (("state",), "SERVICE/METHOD must be names"),

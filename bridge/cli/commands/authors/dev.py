@@ -152,7 +152,7 @@ class Link:
         """
         try:
             names = [*filterfalse(_OF_EDITOR.fullmatch, published(self._root, IGNORED))]
-            "".join(names).encode()
+            "".join((*names, str(self._root))).encode()
         except CommandError as e:
             self._show_at(f"not sent: {e}")
             return
