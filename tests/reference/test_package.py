@@ -12,7 +12,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..clients.packing import run, tools
-from ..npm import TYPESCRIPT, node, npm, pack_reports, tsc
+from ..npm import TYPESCRIPT, extract, node, npm, pack_reports, tsc
 from .bundling import REFERENCE
 
 API = REFERENCE / "packages" / "api"
@@ -66,10 +66,9 @@ def unpacked(project: Path) -> None:
     """Install the packed package in a project."""
     scratch, about = packed()
     archive = Path(scratch.name) / "packages" / "api" / about["filename"]
-    shutil.unpack_archive(archive, project)
     target = project / "node_modules" / "@bridge" / "plugin-api"
-    target.parent.mkdir(parents=True)
-    (project / "package").rename(target)
+    extract(archive, target.parent)
+    (target.parent / "package").rename(target)
 
 
 class PackageTests(SynchronousTestCase):
