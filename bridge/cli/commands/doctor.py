@@ -170,13 +170,13 @@ def report_parts(
     token = ""
     with contextlib.suppress(FileNotFoundError, TokenError):
         token = read_token(place.data.token)
-    secrets = (token, environ.get("HOME", "").rstrip("/"))
+    secrets = (token, str(Path.home()).rstrip("/"))
     return {name: _part(text, secrets) for name, text in texts.items()}
 
 
 def _part(text: str, secrets: Sequence[str]) -> bytes:
     text = _USERINFO.sub("", redacted(text, lambda: secrets)).removesuffix("\n")
-    return f"{text}\n".encode() if text else b""
+    return f"{text}\n".encode("utf-8", "replace") if text else b""
 
 
 def write_report(path: Path, parts: Mapping[str, bytes]) -> None:

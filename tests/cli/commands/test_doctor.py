@@ -37,8 +37,11 @@ class SupportTests(SynchronousTestCase):
         """The daemon's variables, also by the names of the host, and no others."""
         place = locate("vrcnext", fresh_directory(self), None)
         environ = {"VRCNEXT_BRIDGE_WAYVR_ADDR": "[::1]:9", "VRCNEXT_TOKEN": "x"}
-        files = doctor.report_parts(place, [], environ)
-        self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
+        # Not in UTF-8; and the home directory is known without HOME.
+        environ["BRIDGE_LOG_FILE"] = f"{Path.home()}/\udcff"
+        found = doctor.report_parts(place, [], environ)["variables.txt"].splitlines()
+        expected = b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9", b"BRIDGE_LOG_FILE=[redacted]/?"
+        self.assertEqual(sorted(found, reverse=True), [*expected])
 
     def test_attack_pipe_in_place_of_a_log(self) -> None:
         """It is not waited for."""
