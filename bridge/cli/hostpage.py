@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from html import escape
 from typing import Any, Final
@@ -103,5 +104,6 @@ def browse(reactor: Any, place: Paths, address: str) -> None:
     reactor.addSystemEventTrigger("after", "shutdown", forget)
     link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
     write_file(place.data.page, link.encode())
-    # Some browsers are waited for, and what they ask for is served meanwhile.
-    reactor.callInThread(webbrowser.open, place.data.page.as_uri())
+    # Some browsers are waited for; not by what has ended meanwhile.
+    given = (place.data.page.as_uri(),)
+    threading.Thread(target=webbrowser.open, args=given, daemon=True).start()

@@ -46,10 +46,12 @@ class PageTests(SynchronousTestCase):
     def test_attack_token_in_the_arguments_of_the_browser(self):
         """Others see a program's arguments; the token is in a file of this user."""
         address = self.serve()
-        self.reactor.callInThread = mock.Mock()
-        browse(self.reactor, self.place, address)
+        with mock.patch("threading.Thread") as thread:
+            browse(self.reactor, self.place, address)
         link = self.data / "page.html"
-        self.reactor.callInThread.assert_called_with(webbrowser.open, link.as_uri())
+        opening = {"target": webbrowser.open, "args": (link.as_uri(),)}
+        # What is served ends also while a browser is waited for.
+        thread.assert_called_once_with(**opening, daemon=True)
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)
         self.assertIn(address, html.unescape(link.read_text()))
         ((forget, _, _),) = self.reactor.triggers["after"]["shutdown"]
