@@ -154,25 +154,19 @@ class Uses:
     def _declared(self, at: int) -> tuple[int, int] | None:
         """Where a name means the same, if it is certain that it is declared here."""
         code = self.code
-        while self._is_binding(at):
-            bracket = code.parent[at]
-            if self._is_listed(at):
-                # What a loop's head declares means the same in the body, after it.
-                block = code.parent[bracket] if code.text(bracket) == "(" else bracket
-                return block, code.partner.get(block, len(code.kinds))
-            if code.text(bracket) == "(":
-                is_function = are_parameters(code, bracket)
-                return (bracket, self._end(bracket)) if is_function else None
-            at = bracket
-        return None
-
-    def _is_binding(self, at: int) -> bool:
-        """Whether a name or a bracket stands where a pattern has its parts."""
-        code = self.code
-        is_declared = code.is_word(at - 1, _PLAIN_DECLARATIONS)
-        is_part = code.text(at - 1) in _OPENING or is_declared
-        # What a colon comes after is a key.
-        return is_part and code.text(code.partner.get(at, at) + 1) != ":"
+        bracket = code.parent[at]
+        if code.text(code.partner.get(at, at) + 1) == ":":
+            return None  # a key
+        is_first = code.is_word(at - 1, _PLAIN_DECLARATIONS)
+        if is_first or (code.text(at - 1) == "," and self._is_listed(at)):
+            # What a loop's head declares means the same in the body, after it.
+            block = code.parent[bracket] if code.text(bracket) == "(" else bracket
+            return block, code.partner.get(block, len(code.kinds))
+        if bracket < 0 or code.text(at - 1) not in _OPENING:
+            return None
+        if code.text(bracket) != "(":
+            return self._declared(bracket)
+        return (bracket, self._end(bracket)) if are_parameters(code, bracket) else None
 
     def _is_listed(self, at: int) -> bool:
         """Whether const or let declares what stands here, perhaps after others."""
