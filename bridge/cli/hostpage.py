@@ -18,7 +18,7 @@ from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
 from .connection import listens_on
-from .terminal import CommandError
+from .terminal import CommandError, print_line
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -106,4 +106,5 @@ def browse(reactor: Any, place: Paths, address: str) -> None:
     write_file(place.data.page, link.encode())
     # Some browsers are waited for; not by what has ended meanwhile.
     given = (place.data.page.as_uri(),)
+    print_line("If your browser shows no page, open that address in it yourself.")
     threading.Thread(target=webbrowser.open, args=given, daemon=True).start()

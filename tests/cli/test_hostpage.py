@@ -1,8 +1,10 @@
 """The page of ``open``, ``dev`` and ``demo``; tests in ``tests/e2e`` open it."""
 
 import html
+import io
 import stat
 import webbrowser
+from contextlib import redirect_stdout
 from unittest import mock
 
 from twisted.internet.error import CannotListenError
@@ -46,8 +48,11 @@ class PageTests(SynchronousTestCase):
     def test_attack_token_in_the_arguments_of_the_browser(self):
         """Others see a program's arguments; the token is in a file of this user."""
         address = self.serve()
-        with mock.patch("threading.Thread") as thread:
+        printed = io.StringIO()
+        with mock.patch("threading.Thread") as thread, redirect_stdout(printed):
             browse(self.reactor, self.place, address)
+        # One that is a snap cannot read the file.
+        self.assertIn("shows no page, open that address", printed.getvalue())
         link = self.data / "page.html"
         opening = {"target": webbrowser.open, "args": (link.as_uri(),)}
         # What is served ends also while a browser is waited for.
