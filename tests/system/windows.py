@@ -81,7 +81,7 @@ def become() -> None:
             if hasattr(module, name):
                 delattr(module, name)
     # Paths keep their form: what is tested is not how they are spelled.
-    pathlib.WindowsPath = pathlib.PosixPath  # type: ignore[misc, assignment]
+    pathlib.Path.__new__.__globals__["WindowsPath"] = pathlib.PosixPath
     os.name, sys.platform = "nt", "win32"
 
 
