@@ -463,7 +463,13 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#setting-volume", "75")
         self.assertEqual(self.script("return document.all.said.textContent"), "")
         self.start_again(port)
+        # Nor is it lost with what the plugin runs in.
+        browser.click("#switch-speaker-box")
+        browser.until_text("#plugin-settings", "Turn it on to change these.")
         browser.click("#save")
+        browser.until_text("#said", "The plugin has to run first.")
+        browser.click("#plugin-switch")
+        browser.click("#save[aria-disabled=false]")
         browser.until_text("#said", "Saved.")
 
     def test_handles_by_keyboard(self) -> None:

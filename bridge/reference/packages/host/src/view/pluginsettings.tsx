@@ -3,7 +3,7 @@
 
 import type { Json } from "@bridge/plugin-api";
 import { h } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { KeyedField, Schema } from "../../../api/src/schemarules.js";
 import type { PageModel } from "../model/model.js";
@@ -22,36 +22,46 @@ interface PluginProps extends ViewProps {
 
 export function PluginSettingsView({ model, id }: PluginProps) {
   const row = model.row(id);
-  const schema = model.runtime.settingsSchema(id);
+  const loaded = model.runtime.settingsSchema(id);
+  // What was written outlasts the plugin, as when its switch is pressed, or all start again.
+  const known = useRef(loaded);
+  const schema = (known.current = loaded ?? known.current);
   const name = model.nameOf(id);
   return (
     <section class="stack" id="plugin-settings">
       <Back href={fragmentOf(pluginRoute(id))} label={name} />
       <Title>Settings of {name}</Title>
-      {schema === undefined && row !== undefined && !row.enabled ? (
+      {loaded === undefined && row !== undefined && !row.enabled ? (
         <div class="row">
           <p>Turn it on to change these.</p>
           <PluginSwitch model={model} row={row} id="plugin-switch" />
         </div>
       ) : null}
-      {schema === undefined && row?.enabled !== false ? (
+      {loaded === undefined && row?.enabled !== false ? (
         <p>{row === undefined ? "This plugin isn't installed." : row.words}</p>
       ) : null}
-      {schema?.length === 0 ? <p id="no-settings">It has none.</p> : null}
+      {loaded?.length === 0 ? <p id="no-settings">It has none.</p> : null}
       {schema === undefined || schema.length === 0 ? null : (
-        <Form key={id} model={model} id={id} schema={schema} />
+        <Form model={model} id={id} schema={schema} off={loaded === undefined} />
       )}
     </section>
   );
 }
 
-function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) {
+interface FormProps extends PluginProps {
+  readonly schema: Schema;
+  /** Whether the plugin does not run, and nothing can be saved. */
+  readonly off: boolean;
+}
+
+function Form({ model, id, schema, off }: FormProps) {
   const { runtime, announcer, navigation } = model;
   const [draft, setDraft] = useState<Values>({});
   const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
   // What became of the form, until it is edited again.
   const [[words, look], say] = useState(["", ""]);
-  const saved = runtime.settings(id);
+  const known = useRef<Values>({});
+  const saved = off ? known.current : (known.current = runtime.settings(id));
   const changes = changesOf(schema, saved, draft);
   const dirty = Object.keys(changes).length > 0;
   useEffect(() => {
@@ -72,7 +82,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     };
   }, [dirty]);
 
-  // What is asked about a form goes with it, as when its plugin ends.
+  // What is asked about a form goes with it.
   useEffect(() => () => model.questions.withdraw(""), []);
 
   const change = (field: KeyedField, written: Json): void => {
@@ -101,8 +111,8 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     }
   };
   const save = async (): Promise<void> => {
-    if (!dirty) {
-      say(["Nothing has changed.", "dim"]);
+    if (off || !dirty) {
+      say([off ? "The plugin has to run first." : "Nothing has changed.", "dim"]);
       return;
     }
     // The same words again are announced only when they were gone meanwhile.
@@ -132,10 +142,10 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
         />
       ))}
       <div class="actions">
-        <button type="submit" class="primary" id="save" aria-disabled={!dirty}>
+        <button type="submit" class="primary" id="save" aria-disabled={off || !dirty}>
           Save
         </button>
-        <Button id="reset" onPress={() => void reset()}>
+        <Button id="reset" off={off} onPress={() => void reset()}>
           Reset…
         </Button>
         {/* There from the start, so that screen readers watch it. */}
