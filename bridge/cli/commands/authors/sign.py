@@ -93,6 +93,8 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     print(f"fingerprint  {key_id(public_key_of(signing.seed))}")
     print(f"wrote        {directory / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")
+    if SIGNATURE_FILE not in worktree.published(directory):
+        print(f"warning: git ignores it; run: git add --force {SIGNATURE_FILE}")
     if note := worktree.folder_note(directory):
         print(f"warning: {note}")
 

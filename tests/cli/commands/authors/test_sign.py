@@ -156,13 +156,15 @@ class WorkTreeTests(SignTestCase):
         self.git("add", "--all")
         self.assert_refused(f"not committed: a.ts, b.ts, c.ts and 2 more{tail}")
 
-    def test_ignored_key(self):
-        """A key in the work tree that is not published with it may be used."""
+    def test_ignored(self):
+        """A key that is not published may be used; a signature is to be published."""
         self.key.rename(self.plugin / "key")
         self.key = self.plugin / "key"
-        self.write(".gitignore", "key\n")
-        self.commit()
-        self.assertEqual(self.sign()[0], 0)
+        for ignored, says in (("key", False), ("key\n*.sig", True)):
+            self.write(".gitignore", f"{ignored}\n")
+            self.commit()
+            said = "run: git add --force plugin.sig\n" in self.done(self.sign())
+            self.assertEqual(said, says)
 
     def test_too_large(self):
         """Files too large to install are not read into memory."""
