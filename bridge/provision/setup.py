@@ -197,9 +197,10 @@ def _is_ours(record: InstalledSources, place: Paths) -> bool:
         return record.version == __version__
     # A checkout changes more often than its version.
     with contextlib.suppress(SetupError):
-        library = library_at_hand(place.data)
-        return not library or record.digest == digest_of({**own_sources(), **library})
-    return True
+        if library := library_at_hand(place.data):
+            return record.digest == digest_of({**own_sources(), **library})
+    # They have another version of the library, unless somebody changed them.
+    return unmodified_sources(place.data) is None
 
 
 def _version(record: InstalledSources | None) -> str:

@@ -200,9 +200,10 @@ class RenewalTests(SetupCase):
 
     def test_without_its_library(self):
         """They are not replaced without the library of this version."""
-        self.install()
-        with mock.patch.object(command, "library_at_hand", return_value={}):
-            self.assertIn("run: plugin-bridge setup --host reference", self.renew())
+        for version in ("0.0.9", bridge.__version__):
+            self.install(version)
+            with mock.patch.object(command, "library_at_hand", return_value={}):
+                self.assertIn("run: plugin-bridge setup --host reference", self.renew())
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(command, "install_sources", side_effect=full):
             self.assertIn("run: plugin-bridge setup --host reference", self.renew())
