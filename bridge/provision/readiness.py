@@ -54,10 +54,8 @@ def build_problem(place: Paths) -> str:
     if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; {setup_advice(place)}"
     if missing := missing_sources(place):
-        return (
-            f"cannot build: no host sources ({missing[0]} is missing); "
-            f"{setup_advice(place)}"
-        )
+        what = f"no host sources ({missing[0]} is missing)"
+        return f"cannot build: {what}; {setup_advice(place)}"
     if problem := theme_problem(place):
         return f"cannot build: {problem}"
     return ""

@@ -147,13 +147,9 @@ class Setup:
         for needed in profile.needed_sources:
             if (inside := needed.removeprefix("host/")) not in sources:
                 raise SetupError(f"--host-sources: there is no {inside}")
+        given = self.host_sources is not None
         changed = install_sources(
-            sources,
-            data,
-            __version__,
-            profile.name,
-            given=self.host_sources is not None,
-            force=self.force,
+            sources, data, __version__, profile.name, given=given, force=self.force
         )
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")
