@@ -38,10 +38,8 @@ class SetupCase(SynchronousTestCase):
             **more,
         }
         self.printed.clear()
-        only = given.pop("bundler_only", False)
         place = locate(host, self.data.root, None)
-        wanted = Setup(place, self.printed.append, **given)
-        wanted.install(bundler_only=only)
+        Setup(place, self.printed.append, **given).install()
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""
@@ -91,14 +89,6 @@ class ReferenceTests(SetupCase):
         self.patch(command, "NPM_SECONDS", 0.1)
         self.assertIn("another setup", self.refused(force=True))
         self.assertEqual(self.tree(), before)
-
-    def test_bundler_only(self):
-        """The bundler can be had without anything else."""
-        self.setup_host(bundler_only=True)
-        self.assertTrue((self.data.bin / "esbuild").exists())
-        self.assertFalse((self.data.root / "host/packages").exists())
-        self.assertFalse((self.data.root / "sample.db").exists())
-        self.assertEqual(len(self.printed), 1)
 
 
 class OtherHostTests(SetupCase):

@@ -79,10 +79,14 @@ class CommandTests(CommandTestCase):
         self.assertTrue(err.endswith("\nand 188 more\n"), err)
 
     def test_bundler_only(self):
-        """What was installed is not reported as everything."""
+        """It can be had without anything else, and is not reported as everything."""
         given = ("--bundler", str(esbuild()), "--bundler-only")
         out = self.done(self.setup(*given))
         self.assertTrue(out.endswith(f"the bundler is installed in {self.data.root}\n"))
+        self.assertEqual(out.count("\n"), 2)
+        self.assertTrue((self.data.bin / "esbuild").exists())
+        for other in "host/packages", "sample.db":
+            self.assertFalse((self.data.root / other).exists())
         self.assertEqual(self.setup(*given, "--host-sources", ".")[0], 2)
 
     def test_failed(self):
