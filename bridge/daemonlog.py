@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -141,18 +142,16 @@ class Output:
     :ivar _form: ``text`` or ``json``.
     :ivar _secrets: What must never be shown.
     :ivar _journal: Whether lines go to the journal, and carry its levels.
-    :ivar _runs: Whether the reactor runs, which must not wait.  Before and after, each
-        line is waited for, since it may be the process's last.
     """
 
     _stream: TextIO
     _form: str
     _secrets: Secrets
     _journal: bool = False
-    _runs: Callable[[], bool] = lambda: False
     # Unlike others, it may be put into by a signal's handler, too.
     _lines: SimpleQueue[str | Event] = field(factory=SimpleQueue, init=False)
     _dropped: int = field(default=0, init=False)
+    _ends: bool = field(default=False, init=False)
     _patience: float = field(default=_PATIENCE_SECONDS, init=False)
     _thread: Thread | None = field(default=None, init=False)
 
@@ -162,13 +161,16 @@ class Output:
             self._write(self._text(entry))
             return
         self._enqueue(entry)
-        if self._runs():
-            self._patience = _PATIENCE_SECONDS
-        else:
-            self.drain()
+        if self._ends:
+            self.end()
 
-    def drain(self) -> None:
-        """Wait until all lines are written: at most a second in all, once it ends."""
+    def end(self) -> None:
+        """
+        Wait until all lines are written, and from now on for each; at most a second.
+
+        The process may end with any of them.
+        """
+        self._ends = True
         if self._thread is None:
             return
         done, begun = Event(), time.monotonic()
@@ -183,6 +185,7 @@ class Output:
             with suppress(RuntimeError):  # there can be no more threads
                 thread.start()
                 self._thread = thread
+                atexit.register(self.end)
         return self._thread is not None
 
     def _enqueue(self, entry: LogEntry) -> None:

@@ -33,10 +33,11 @@ class OutputCase(SynchronousTestCase):
 
     def logger(self, *args: Any, **kwargs: Any) -> Logger:
         """Make a logger that writes to the stream."""
-        output = Output(self.stream, *args, **kwargs)
-        return Logger("bridge.web.site.Site", observer=LogPublisher(output))
+        self.output = Output(self.stream, *args, **kwargs)
+        return Logger("bridge.web.site.Site", observer=LogPublisher(self.output))
 
     def written(self) -> str:
+        self.output.end()
         self.stream.seek(0)
         return self.stream.read()
 
@@ -65,15 +66,17 @@ class TextTests(OutputCase):
         read, write = os.pipe()
         os.close(read)
         with open(write, "w") as stream:
-            Output(stream, "text", tuple)({"log_format": "x"})
-        Output(stream, "text", tuple)({"log_format": "x"})
+            output = Output(stream, "text", tuple)
+            output.end()
+            output({"log_format": "x"})
+        output({"log_format": "x"})
 
     def test_attack_nobody_reads(self) -> None:
         """Nothing waits for a reader; what was too much for the queue is counted."""
         read, write = os.pipe()
         stream = self.enterContext(open(write, "w"))
         reader = self.enterContext(open(read, "rb"))
-        output = Output(stream, "text", tuple, runs=lambda: True)
+        output = Output(stream, "text", tuple)
         log = Logger("bridge.x", observer=LogPublisher(output))
         for number in range(3000):
             log.info("{number:099}", number=number)
@@ -151,7 +154,8 @@ class LevelTests(OutputCase):
         """Each level shows itself and what is above it."""
         for index, level in enumerate(self.CALLS[:4]):
             self.setUp()
-            output = at_least(level, Output(self.stream, "text", tuple))
+            self.logger("text", tuple)
+            output = at_least(level, self.output)
             logger = Logger("bridge", observer=LogPublisher(output))
             for call in self.CALLS:
                 getattr(logger, call)(call)

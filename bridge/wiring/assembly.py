@@ -192,13 +192,9 @@ def make_log_output(
     ):
         return None
     is_journal = to_journal(sys.stderr, os.environ)
-
-    def runs() -> bool:
-        return bool(reactor.running)
-
-    output = Output(sys.stderr, config.log_format, secrets, is_journal, runs)
-    # twistd ends by the signal that it got: then nothing else would wait for it.
-    reactor.addSystemEventTrigger("after", "shutdown", output.drain)
+    output = Output(sys.stderr, config.log_format, secrets, is_journal)
+    # twistd ends by the signal that it got: then Python calls nothing at the exit.
+    reactor.addSystemEventTrigger("after", "shutdown", output.end)
     return at_least(config.log, output)
 
 
