@@ -265,24 +265,6 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 1)
         self.assertIn(f"{self.data.parent} is not a directory", line)
 
-    def test_attack_planted_files(self):
-        """What others left in an open directory ends the start with one line."""
-        options = self.options()
-        data = options.paths.data
-        data.create()
-        for path in (data.bin, data.host, data.lock, data.state, data.journal):
-            path.mkdir() if path in (data.bin, data.host) else path.write_text("{}")
-            path.chmod(0o777)
-            data.root.chmod(0o777)
-            if path == data.state:
-                # The process that ends would give the lock up.
-                self.patch(assembly, "_lock", lambda data: mock.Mock())
-            status, line = self.refused(lambda: tap.makeService(options))
-            self.assertEqual((status, line.count("\n")), (1, 1))
-            self.assertIn(f"{path} can be written by other users", line)
-            self.assertIn(f"run: chmod -R go-w {path}", line)
-            path.rmdir() if path.is_dir() else path.unlink()
-
     def test_user_of_twistd(self):
         """A daemon that could save nothing as another user does not start."""
         options = tap.Options()
@@ -360,17 +342,6 @@ class DaemonTests(TestCase):
         self.assertIn("bundler missing", report.errors[0])
         for path in (place.data.build, place.data.plugins):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
-
-    async def test_attack_planted_directory(self):
-        """A daemon does not build with what was planted since it was opened again."""
-        place = self.options().paths
-        place.data.create()
-        builder = Builder(place, _REACTOR, execute)
-        place.data.root.chmod(0o777)
-        place.data.build.chmod(0o777)
-        report = await builder.build(lambda: ({}, {}))
-        (error,) = report.errors
-        self.assertIn("build can be written by other users", error)
 
     def interrupt(self):
         """Leave a journal, as an uninstall that was interrupted does."""

@@ -13,7 +13,6 @@ from bridge.databases.reader import Query
 from bridge.databases.results import Rows
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.strictjson import dumps
 from tests.directories import fresh_directory
 
 from ..pages import Page, SlowPage
@@ -40,18 +39,6 @@ class ThreadTests(TestCase):
         return Deferred.fromCoroutine(
             self.databases.read("places", query, caller or Page())
         )
-
-    async def test_one_cancelled_by_its_deadline(self) -> None:
-        """An endless one ends after 5 s; meanwhile others are answered."""
-        begun = time.monotonic()
-        endless = self.read(ENDLESS)
-        for _ in range(5):
-            await self.read(NAMES)
-        self.assertNoResult(endless)
-        error: Any = await self.assertFailure(endless, BridgeError)
-        self.assertIn("longer than 5000 ms", error.message)
-        self.assertLess(time.monotonic() - begun, 30)
-        self.assertIn(b'"Harbour"', dumps((await self.read(NAMES)).rows))
 
     async def test_attack_statements_of_a_page_that_has_gone(self) -> None:
         """They are interrupted or dropped; the next page is answered at once."""

@@ -32,17 +32,6 @@ def inflating(tip: packs.Object) -> bytes:
     return packs.make_pack(packs.packed(tip), zeros)
 
 
-def growing(tip: packs.Object) -> bytes:
-    """Make a pack of deltas, each of which makes a hundred times more of the last."""
-    entries, grown = [packs.packed(blob(bytes(1000)))], 1000
-    for _ in range(3):
-        patch = packs.delta(grown, grown * 100, *[packs.copy(0, grown)] * 100)
-        back = packs.back(len(entries[-1]))
-        entries.append(packs.entry(packs.BY_OFFSET, patch, back))
-        grown *= 100
-    return packs.make_pack(packs.packed(tip), *entries)
-
-
 class HostileTests(InstallCase):
     """What is or becomes large; ``tests.plugins.clone`` has other repositories."""
 
@@ -83,7 +72,6 @@ class HostileTests(InstallCase):
             (self.publish("brackets", brackets), "policy: src/a.ts:"),
             (self.zeros(), TOO_LARGE),
             (self.rogue(inflating), TOO_LARGE),
-            (self.rogue(growing), TOO_LARGE),
         )
         trusted = self.home / "trusted.pem"
         files = (self.forge.ca_file, *self.home.glob("*.pem"))

@@ -236,25 +236,6 @@ class LifeTests(HomeCase):
         log = "".join(daemon.lines)
         self.assertIn("sources of version 0.0.1 were replaced by those of", log)
 
-    def test_attack_lock_removed_under_a_daemon(self):
-        """A second daemon is refused, though the lock's file is gone or another."""
-        with running(self.home) as daemon:
-            lock = daemon.data / "lock"
-            for content in (None, b"", b"1\n"):
-                lock.unlink(missing_ok=True)
-                if content is not None:
-                    lock.write_bytes(content)
-                second = run(self.home, "run", *self.where, "--listen=127.0.0.1:0")
-                self.assertEqual(second.returncode, 1)
-                (line,) = second.stderr.splitlines()
-                self.assertIn("another daemon", line)
-            lock.unlink()
-            found = run(self.home, "doctor", f"--data-dir={daemon.data}")
-            self.assertIn(f"listens on 127.0.0.1:{daemon.port}", found.stdout)
-            self.assertEqual(daemon.stop(), -15)
-        with running(self.home) as daemon:
-            self.assertTrue((daemon.data / "lock").exists())
-
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""
         python = sys.executable

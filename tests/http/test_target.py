@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http import addresspolicy
-from bridge.http.addresspolicy import AddressPolicy, NotPublicError
+from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import make_request
@@ -104,14 +104,6 @@ class UrlTests(SynchronousTestCase):
         self.patch(addresspolicy, "is_local_address", lambda given: given == "1.1.1.1")
         self.assertEqual(reads("http://1.1.1.1/"), "url: not a public address")
         self.assertIsNone(reads("http://1.1.1.2/"))
-
-    def test_attack_another_port_of_a_confirmed_host(self) -> None:
-        """A prompt has shown an address with its port; no other one is allowed."""
-        policy = AddressPolicy(also=frozenset({("10.0.0.9", 8443)}))
-        policy.check_addresses(read_url("https://git.example:8443/"), ["10.0.0.9"])
-        other = read_url("https://git.example/")
-        with self.assertRaises(NotPublicError):
-            policy.check_addresses(other, ["10.0.0.9"])
 
     def test_public(self) -> None:
         """Public addresses and names are let through, in their one form."""

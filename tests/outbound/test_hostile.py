@@ -6,7 +6,6 @@ import tracemalloc
 import zlib
 
 from twisted.internet import reactor, task
-from twisted.internet.defer import Deferred
 
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import MIB
@@ -268,11 +267,3 @@ class TimeTests(OutboundCase):
         refusal = await self.refusal(url, method="POST", body="x" * MIB, timeoutMs=200)
         self.assertEqual(refusal, LATE)
         self.server.visits[0].transport.resumeProducing()
-
-    async def test_attack_look_up_without_end(self):
-        """The time for a look-up counts."""
-        fetcher = self.fetcher(lambda host: Deferred())
-        failure = await self.assertFailure(
-            self.calling({"url": "http://a.net/", "timeoutMs": 50}, fetcher), Exception
-        )
-        self.assertEqual((failure.code, failure.message), LATE)

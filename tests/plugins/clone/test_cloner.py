@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from twisted.internet.defer import Deferred
-
 from bridge.http.addresspolicy import NotPublicError
 
 from ...directories import read_files, write_files
@@ -65,22 +63,6 @@ class GoodCloneTests(CloneTestCase):
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")
-
-    async def test_full_disk(self) -> None:
-        """A file that cannot be written takes the whole clone with it."""
-        import resource
-
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, before)
-
-        def progress(received: int) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-
-        cloning = self.cloner().clone(self.forge.url(self.name), self.into, progress)
-        self.assertEqual(
-            await self.refusal_of(Deferred.fromCoroutine(cloning)),
-            "clone_failed: the files could not be written: File too large",
-        )
 
     def test_attack_environment(self) -> None:
         """A clone starts no program, and heeds no configuration of a user's."""

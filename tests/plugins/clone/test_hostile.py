@@ -17,7 +17,7 @@ from bridge.protocol.errors import forget_traceback
 from ...forge import serve_pack
 from ...waiting import until
 from .clones import CloneTestCase
-from .packs import FILE, SYMLINK, blob, commit, make_pack, packed, tree
+from .packs import FILE, blob, commit, make_pack, packed, tree
 
 CONTENT = blob(b"/etc/passwd")
 
@@ -28,18 +28,6 @@ class HostileTests(CloneTestCase):
 
     A whole daemon meets bombs in ``tests.e2e.test_hostile``.
     """
-
-    async def test_attack_trees(self) -> None:
-        """A tree with a link, a submodule or an unsafe name leaves no file behind."""
-        for mode, name, words in (
-            (SYMLINK, b"main.ts", "policy: main.ts:1 symlink"),
-            (FILE, b".GIT", "clone_failed: an unsafe file name"),
-        ):
-            root = tree((mode, name, CONTENT))
-            url = self.publish(CONTENT, root, commit(root))
-            message = await self.refusal(url)
-            self.assertTrue(message.startswith(words), (name, message))
-        self.assertEqual(os.listdir(self.base), [])
 
     async def test_attack_too_much(self) -> None:
         """The limits of a clone hold for what a server sends."""
