@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..protocol.text import shown
 from ..settings.options import Paths
+from ..system.files import remove
 from ..system.locks import LockedError
 from .hostsources import check_host
 from .npm import SetupError
@@ -94,11 +94,9 @@ def _remove_data(place: Paths, patience: float) -> None:
         # No daemon starts as long as its lock is held, so that goes last.
         _remove_published(place)
         for path in root.iterdir():
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif path != lock:
-                path.unlink()
-    shutil.rmtree(root)
+            if path != lock:
+                remove(path)
+    remove(root)
 
 
 def _remove_published(place: Paths) -> None:
@@ -107,6 +105,6 @@ def _remove_published(place: Paths) -> None:
     folder = place.bundle.parent
     if folder.is_dir():
         for left in folder.glob(f"{STAGING_PREFIX}*"):
-            shutil.rmtree(left)
+            remove(left)
         if not any(folder.iterdir()):
             folder.rmdir()
