@@ -73,14 +73,6 @@ test("its steps are reported, and those of others are not", async () => {
   assert.deepEqual(steps, ["clone", "policy"]);
 });
 
-test("a refusal is the outcome", async () => {
-  const run = await installing();
-  run.fixture.socket.refuse("bad_request", "denied: nobody confirmed it: in time");
-  const error = await failure(run.outcome);
-  assert.ok(error instanceof RefusedError);
-  assert.deepEqual([error.prefix, error.detail], ["denied", "nobody confirmed it: in time"]);
-});
-
 test("after a loss nothing is sent again, and a step makes it look for the outcome", async () => {
   const run = await installing();
   await lose(run);
@@ -191,15 +183,6 @@ test("the reference of an operation that is not listed, or of another, is sent",
     fixture.socket.answer(PLUGIN);
     assert.deepEqual(await outcome, PLUGIN);
   }
-});
-
-test("an operation begun without a connection waits for one", async () => {
-  const { fixture, bridge } = await begun();
-  const outcome = bridge.operate("plugins/install", URL_OF);
-  fixture.socket.welcome();
-  await settle();
-  fixture.socket.answer(PLUGIN);
-  assert.deepEqual(await outcome, PLUGIN);
 });
 
 test("an operation that could not be begun was not sent", async () => {
