@@ -1,6 +1,6 @@
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.errors import CloseCode, CloseReason, Retry
+from bridge.protocol.errors import CloseCode, CloseReason
 
 
 class CloseTests(SynchronousTestCase):
@@ -13,12 +13,3 @@ class CloseTests(SynchronousTestCase):
         """Every reason fits the 123 bytes a close frame has for it."""
         for reason in CloseReason:
             self.assertLessEqual(len(reason.encode("ascii")), 123)
-
-
-class RetryTests(SynchronousTestCase):
-    def test_each_reason(self) -> None:
-        """After a refusal it pairs first; after an overload it waits."""
-        self.assertIs(CloseReason.UNAUTHORIZED.retry, Retry.PAIRED)
-        self.assertIs(CloseReason.TOKEN_ROTATED.retry, Retry.PAIRED)
-        self.assertIs(CloseReason.SLOW_READER.retry, Retry.LATER)
-        self.assertIs(CloseReason.SHUTDOWN.retry, Retry.YES)
