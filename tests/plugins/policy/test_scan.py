@@ -96,6 +96,7 @@ class SourceTests(SynchronousTestCase):
             ("a.ts", b"\nlet 1", "a.ts:2 syntax error"),
             ("a.ts", b"\xef\xbb\xbfeval(s)", "a.ts:1 eval"),
             ("a\x1b[1m\n.ts", b"eval(s)", "a[1m.ts:1 eval"),
+            ("a.ts", (b"eval(s);" * 40 + b"\n") * 20, "a.ts:1 packed source"),
             # Far into a large file, in a large statement, and what does not compile.
             ("a.ts", part * 4000 + b"const self = 1; self.x; fetch(u)\n" + part, ""),
             ("a.ts", b"const d = [\n" + row * 2500 + b"  fetch,\n];\n", ""),
