@@ -32,21 +32,6 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
 
 
 class NoteTests(SynchronousTestCase):
-    def test_full(self):
-        """What was given is there, as far as desktops have a use for it."""
-        self.assertEqual(
-            note(FULL, server(), "/x.png", "sample"),
-            Note(
-                "Sample",
-                FULL.title,
-                FULL.content,
-                urgency=Urgency.CRITICAL,
-                image_path="/x.png",
-                desktop_entry="sample",
-                expire_ms=3500,
-            ),
-        )
-
     def test_fields(self):
         """Times are milliseconds, 0 the server's own; only a declined sound is off."""
         for fields, name, value in (
@@ -112,9 +97,11 @@ class ContractTests(SinkCase, SinkContract):
         sink = self.sink()
         await self.there(sink)
         await sink.deliver(FULL)
-        ((*_, hints, time),) = self.server.named("Notify")
+        ((application, _, _, *texts, _, hints, time),) = self.server.named("Notify")
+        self.assertEqual((application, *texts), ("Sample", FULL.title, FULL.content))
         (file,) = self.icons.iterdir()
         self.assertEqual((hints["image-path"], time), (str(file), 3500))
+        self.assertEqual((hints["desktop-entry"], hints["urgency"]), ("sample", 2))
         sink.close()
         self.assertEqual(list(self.icons.iterdir()), [])
 
