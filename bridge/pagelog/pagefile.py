@@ -68,6 +68,9 @@ class PageFile:
         """
         Append whole lines.
 
+        Where no new generation can begin, the file begins anew at twice the limit: the
+        disk must not fill, and the newest lines are those that are looked for.
+
         :raise OSError: None of them was written.
         """
         self.is_former = self._moved() and not self.reopen()
@@ -75,10 +78,13 @@ class PageFile:
         # What has the name of a former file is another's.
         full = self.size + len(lines) > self._max_bytes
         if self.size and full and not self.is_former:
-            self._rotate(len(lines))
+            self._rotate()
         # Some file systems count no links: it is asked only where it is needed.
         if self.is_former and os.fstat(self._fd).st_nlink == 0:
             raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
+        if self.size + len(lines) > 2 * self._max_bytes:
+            os.ftruncate(self._fd, 0)
+            self.size = 0
         try:
             write_all(self._fd, lines)
         except OSError:
@@ -113,13 +119,8 @@ class PageFile:
             return True
         return not os.path.samestat(named, os.fstat(self._fd))
 
-    def _rotate(self, coming: int) -> None:
-        """
-        Start a new generation; a failure keeps the lines coming in this one.
-
-        At twice the limit it begins anew: the disk must not fill, and the newest lines
-        are those that are looked for.
-        """
+    def _rotate(self) -> None:
+        """Start a new generation; a failure keeps the lines coming in this one."""
         if not RENAMES_OPEN_FILES:  # pragma: no cover
             os.close(self._fd)
         self.not_rotated = ""
@@ -132,9 +133,6 @@ class PageFile:
             self.size = os.fstat(self._fd).st_size
         elif not self.not_rotated:
             self.is_former = not self.reopen()
-        if self.not_rotated and self.size + coming > 2 * self._max_bytes:
-            os.ftruncate(self._fd, 0)
-            self.size = 0
 
 
 def older_of(path: Path) -> Path:

@@ -153,15 +153,16 @@ class AppendTests(PageFileCase):
         self.assertEqual((self.path.read_bytes(), file.not_rotated), (b"abc\n", ""))
 
     def test_failed_reopening(self) -> None:
-        """When no new file can be opened, lines go on in the old one till it can."""
+        """When no new file can be opened, the old one goes on, to twice its limit."""
         file = self.open(4)
         file.append(b"123\n")
         full = OSError(errno.EMFILE, "too many")
         with mock.patch.object(pagefile.os, "open", side_effect=full):
             file.append(b"456\n")
+            self.assertEqual(self.older(), b"123\n456\n")
             self.path.symlink_to("elsewhere")
             file.append(b"789\n")
-            self.assertEqual(self.older(), b"123\n456\n789\n")
+            self.assertEqual((self.older(), file.size), (b"789\n", 4))
             file.older.unlink()
             self.assertRaises(FileNotFoundError, file.append, b"lost\n")
         self.path.unlink()
