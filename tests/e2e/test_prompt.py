@@ -82,10 +82,3 @@ class PromptTests(InstallCase):
         self.assertRegex(shown, rb"\[(\x1b\[32m)?#+\.*")
         for words in (b"good 1.0.0: ", b"not accepted yet", b"installed good 1.0.0"):
             self.assertIn(words, shown)
-
-    def test_dev_announces(self):
-        """With ``--dev`` nothing is asked, and what was done is shown."""
-        self.desktop.start()
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": self.url})
-            self.desktop.until_shown()

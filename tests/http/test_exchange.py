@@ -142,16 +142,6 @@ class AgentTests(OutboundCase):
         head = self.server.visits[0].received.lower()
         self.assertIn(f"host: [::1]:{port}\r\n".encode(), head)
 
-    async def test_hosts_that_treq_cannot_read(self):
-        """A host with an underscore, or of no IDNA, is asked all the same."""
-        port = self.serve(responding(b"here"))
-        for host in ("a_b.example.com", "xn--a.example.com"):
-            self.names[host] = [HERE]
-            answer = await self.fetch(f"http://{host}:{port}/")
-            self.assertEqual(answer["body"], "here")
-            head = self.server.visits[-1].received.lower()
-            self.assertIn(f"host: {host}:{port}\r\n".encode(), head)
-
     async def test_attack_cookies(self):
         """A cookie is passed on to who asked, and to no server."""
         port = self.serve(responding(b"", b"Set-Cookie: a=b; Path=/"))
