@@ -179,7 +179,7 @@ def sources_problem(place: Paths) -> str:
     record, own = installed_record(place.data), place.profile.name == OWN_HOST
     if not (own and record) and missing_sources(place):
         return ""
-    if _is_ours(record, place) if record else not own:
+    if _is_ours(record, place.data) if record else not own:
         return ""
     return (
         f"the host's sources were installed by {_version(record)} of plugin-bridge, "
@@ -187,16 +187,17 @@ def sources_problem(place: Paths) -> str:
     )
 
 
-def _is_ours(record: InstalledSources, place: Paths) -> bool:
+def _is_ours(record: InstalledSources, data: DataDir) -> bool:
     """Whether this plugin-bridge has installed them, or would install the same."""
-    if record.version != __version__ or record.given or place.profile.name != OWN_HOST:
+    # Without a host, an earlier daemon has written it: they may have been given.
+    if record.version != __version__ or record.given or record.host != OWN_HOST:
         return record.version == __version__
     # A checkout changes more often than its version.
     with contextlib.suppress(SetupError):
-        if library := library_at_hand(place.data):
+        if library := library_at_hand(data):
             return record.digest == digest_of({**own_sources(), **library})
     # They have another version of the library, unless somebody changed them.
-    return unmodified_sources(place.data) is None
+    return unmodified_sources(data) is None
 
 
 def _version(record: InstalledSources | None) -> str:

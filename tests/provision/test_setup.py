@@ -132,7 +132,7 @@ class OtherHostTests(SetupCase):
 class RenewalTests(SetupCase):
     """A start of another version than that which has installed the sources."""
 
-    def install(self, version: str = "0.0.9", *, given: bool = False) -> None:
+    def install(self, version="0.0.9", host="reference", *, given=False) -> None:
         """Install the sources as another version has, without a file of this one."""
         self.setup_host()
         self.old = {
@@ -140,7 +140,7 @@ class RenewalTests(SetupCase):
             "packages/host/src/index.ts": b"1",
         }
         del self.old["packages/host/src/realm/runtime.ts"]
-        install_sources(self.old, self.data, version, given=given, force=True)
+        install_sources(self.old, self.data, version, host, given=given, force=True)
 
     def renew(self, host: str = "reference") -> str:
         """Renew them; return what is logged."""
@@ -149,8 +149,11 @@ class RenewalTests(SetupCase):
     def test_unmodified(self):
         """The reference host's sources are replaced, without npm, and once."""
         this = bridge.__version__
-        for version, old in ("0.0.9", ""), (this, "another build of "):
-            self.install(version)
+        for version, host, old in (
+            ("0.0.9", "", ""),
+            (this, "reference", "another build of "),
+        ):
+            self.install(version, host)
             self.assertEqual(
                 self.renew(),
                 f"the host's sources of {old}version {version} were replaced by those "
@@ -159,8 +162,10 @@ class RenewalTests(SetupCase):
             sources = installed_sources(self.data.host)
             self.assertEqual(own_sources().items() - sources.items(), set())
             self.assertEqual(self.renew(), "")
-        self.install(this, given=True)
-        self.assertEqual(self.renew(), "")
+        # Earlier daemons recorded neither for which host they are, nor what was given.
+        for recorded in {"host": ""}, {"given": True}:
+            self.install(this, **recorded)
+            self.assertEqual(self.renew(), "")
         self.install(given=True)
         self.assertIn("installed by version 0.0.9", self.renew())
         self.assertEqual(installed_sources(self.data.host), self.old)
