@@ -48,6 +48,7 @@ _TSCONFIG: Final = json.dumps(
     }
 )
 _STRICT: Final = b'"use strict";'
+_LINE_END: Final = re.compile(rb"[\r\n]|\xe2\x80[\xa8\xa9]")
 _PLAIN: Final = (
     "--target=esnext",
     "--charset=ascii",
@@ -176,9 +177,10 @@ async def read(
 
 def _strict(content: bytes) -> bytes:
     """Return a source as strict code, as all is in a module, with its lines."""
-    first, newline, rest = content.partition(b"\n")
-    if first.startswith(b"#!"):
-        return first + newline + _STRICT + rest
+    # A first line that names a program is left out up to its end, which CR can be.
+    if content.startswith(b"#!"):
+        end = _LINE_END.search(content)
+        content = content[end.start() :] if end else b""
     return _STRICT + content
 
 

@@ -4,7 +4,7 @@ The snippets of source code in the files of ``corpus/``, and their verdicts.
 A snippet begins after a line ``==== FILE:LINE RULE, LINE RULE | WHAT``: where it stands
 in a plugin's tree, every hit that it has, in order, and what is special about it.
 Without hits it is honest.  Where the line begins with ``==== each``, every line that
-follows is a snippet of its own, in which ``⏎`` is a line break.
+follows is a snippet of its own, in which ``⏎`` is a line break.  A ``␍`` is one of CR.
 """
 
 import re
@@ -42,7 +42,7 @@ class Snippet:
 
 def snippets(path: Path) -> Iterator[Snippet]:
     """The snippets of one file of the corpus."""
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace("␍", "\r")
     heads = list(_HEAD.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
