@@ -80,7 +80,7 @@ class TextTests(OutputCase):
         log = Logger("bridge.x", observer=LogPublisher(output))
         for number in range(3000):
             log.info("{number:099}", number=number)
-        text = b"".join(reader.readline() for _ in range(1100))
+        text = b"".join(reader.readline() for _ in range(900))
         log.info("the last")
         while not text.endswith(b"the last\n"):
             text += reader.readline()
