@@ -105,13 +105,6 @@ class FollowedTests(FollowedCase):
 
 
 class MatchTests(FollowedCase):
-    def test_exactly(self) -> None:
-        """Only the token itself matches."""
-        self.assertTrue(self.token.matches(self.first))
-        for offered in (b"", self.first[:-1], self.first + b"x", self.first + b"\n"):
-            self.assertFalse(self.token.matches(offered))
-        self.assertFalse(self.token.matches(self.first.swapcase()))
-
     def test_not_shown(self) -> None:
         """The token's representation, which may reach a log, does not show it."""
         self.assertNotIn(self.first.decode(), repr(self.token))

@@ -477,13 +477,6 @@ class PlantedTests(BuildCase):
         await self.built()
         self.assertEqual(self.shop.published(), usual)
 
-    async def test_attack_package_that_leaves_the_table_out(self):
-        """A package above, even the user's own, can't make a bundle without plugins."""
-        away = '{"browser": {"./build/static-plugins.ts": false}}'
-        self.shop.write("package.json", away)
-        words = "src/index.ts:1 may not import build/static-plugins.ts"
-        self.assertEqual(await self.refusal(), f"host/packages/host/{words}")
-
     async def test_backslash(self):
         """Where the bundler would read other names, the reason is said."""
         self.shop = evolve(self.shop, root=fresh_directory(self) / "a\\b").fill()

@@ -165,12 +165,6 @@ class ErasedTests(BuildCase):
                 text,
             )
 
-    async def test_attack_import_unused_in_javascript(self):
-        """JavaScript runs what it imports, used or not."""
-        self.shop.write("plugins/aa/x.js", "import x from 'https://x.example/x.js';")
-        self.shop.write("plugins/aa/main.ts", "import './x.js'; export default 1;")
-        self.assertIn("plugins/aa/x.js:1 imports another", await self.refusal())
-
 
 def unscanned() -> Iterator[tuple[str, str, dict[str, str]]]:
     """
