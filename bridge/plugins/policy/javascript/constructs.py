@@ -46,8 +46,10 @@ _WATCHED: Final = table.MEMBERS | table.ASSIGNED | table.TIMERS | _CALLED
 _PHASES: Final = frozenset({"source", "defer"})
 _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
-_ASSIGNING: Final = frozenset({"assign", "defineProperty", "defineProperties", "set"})
-"""Functions of ``Object`` and ``Reflect`` that assign to members."""
+_HARMLESS: Final = frozenset(
+    {"freeze", "has", "hasOwn", "is", "keys", "preventExtensions", "seal"}
+)
+"""Functions of ``Object`` and ``Reflect`` that help nobody to assign to a member."""
 
 _GIVING: Final = frozenset({":", ",", "}", "("})
 """What comes after the key of a member that is given a value."""
@@ -281,14 +283,13 @@ class _Reading:
         code = self._code
         end = -1
         for index in sorted(self._markup_calls):
+            if code.is_member(index + 2) and code.text(index + 2) in _HARMLESS:
+                continue
             group = next(
                 (at for at in range(index + 2, index + 6) if code.text(at) == "("), -1
             )
-            # Which of them a computed one is, is not known.
-            after, member = code.text(index + 1), code.text(index + 2)
-            is_one = after in (".", "?.") and member in _ASSIGNING
             # A call within another has been looked at with it.
-            if (is_one or "[" in (after, member)) and group > end:
+            if code.text(index + 1) in (".", "?.", "[") and group > end:
                 end = code.partner[group]
                 self._markup(group)
 
