@@ -29,7 +29,7 @@ from ...provision.service import wake
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import holder, is_held
-from ...system.processes import ends_with_terminal, on_hangup, stop
+from ...system.processes import PYTHON_IS_CHILD, ends_with_terminal, on_hangup, stop
 from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
@@ -230,7 +230,7 @@ async def daemon_of(
     if not is_held(data.lock):
         daemon = spawn_daemon(reactor, place, *options)
     died = daemon.died if daemon else Deferred[None]()
-    child: Any = daemon and daemon.transport
+    child: Any = daemon and PYTHON_IS_CHILD and daemon.transport
 
     def runs() -> bool:
         ours = holder(data.lock) == child.pid if child else is_held(data.lock)
