@@ -106,8 +106,8 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
 /**
  * Move the focus to the title of a view that was opened, or to what its opener chose.
  *
- * And to the title when what had the focus has gone or was hidden: else the focus would fall
- * back to the page's start.
+ * And to the title when what had the focus has gone: else the focus would fall back to the
+ * page's start. From what was only hidden, a browser goes on by itself.
  */
 function useFocusOnTitle(shown: string, navigation: Navigation): void {
   const places = usePlaces(shown);
@@ -117,17 +117,14 @@ function useFocusOnTitle(shown: string, navigation: Navigation): void {
       last.current = document.activeElement;
     };
     const rescue = (): void => {
-      const { activeElement, body } = document;
-      const from = last.current;
-      const isLost = from?.isConnected === false || from?.closest("[hidden]") != null;
-      // A browser takes it from what was hidden some time later.
-      if (isLost && (activeElement === body || activeElement === from)) {
-        newestTitle()?.focus();
+      const lost = last.current !== null && !last.current.isConnected;
+      if (lost && document.activeElement === document.body) {
+        newestTitle()?.focus({ preventScroll: true });
       }
     };
     document.addEventListener("focusin", note);
     const observer = new MutationObserver(rescue);
-    observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden"] });
+    observer.observe(document.body, { childList: true, subtree: true });
     return () => {
       document.removeEventListener("focusin", note);
       observer.disconnect();
