@@ -174,6 +174,7 @@ class Output:
         if self._thread is None:
             return
         done, begun = Event(), time.monotonic()
+        self._tell_dropped()
         self._lines.put(done)
         done.wait(self._patience)
         self._patience -= time.monotonic() - begun
@@ -192,11 +193,14 @@ class Output:
         if self._lines.qsize() >= _WAITING_LINES:
             self._dropped += 1
             return
+        self._tell_dropped()
+        self._lines.put(self._text(entry))
+
+    def _tell_dropped(self) -> None:
         if self._dropped:
             why, self._dropped = f"{self._dropped} lines were not shown", 0
-            lost = LogEntry(entry.time, "warn", "daemonlog", why)
+            lost = LogEntry(time.time(), "warn", "daemonlog", why)
             self._lines.put(self._text(lost))
-        self._lines.put(self._text(entry))
 
     def _write_lines(self) -> None:
         while True:

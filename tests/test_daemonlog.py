@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 from unittest import mock
@@ -73,20 +74,30 @@ class TextTests(OutputCase):
 
     def test_attack_nobody_reads(self) -> None:
         """Nothing waits for a reader; what was too much for the queue is counted."""
-        read, write = os.pipe()
-        stream = self.enterContext(open(write, "w"))
-        reader = self.enterContext(open(read, "rb"))
-        output = Output(stream, "text", tuple)
-        log = Logger("bridge.x", observer=LogPublisher(output))
-        for number in range(3000):
-            log.info("{number:099}", number=number)
-        text = b"".join(reader.readline() for _ in range(900))
-        log.info("the last")
-        while not text.endswith(b"the last\n"):
-            text += reader.readline()
-        lines = [int(number) for number in re.findall(rb"x\] (\d{99})\n", text)]
-        lost = sum(map(int, re.findall(rb"(\d+) lines were not shown", text)))
-        self.assertEqual((len(lines) + lost, lines), (3000, sorted(lines)))
+        for ends in (False, True):
+            read, write = os.pipe()
+            os.set_blocking(write, not ends)
+            stream = self.enterContext(open(write, "w"))
+            reader = self.enterContext(open(read, "rb"))
+            output = Output(stream, "text", tuple)
+            log = Logger("bridge.x", observer=LogPublisher(output))
+            for number in range(3000):
+                log.info("{number:099}", number=number)
+            if ends:
+                # It waits for a second in all.
+                begun, last = time.monotonic(), b"lines were not shown\n"
+                output.end()
+                output.end()
+                self.assertLess(time.monotonic() - begun, 1.9)
+            text = b"".join(reader.readline() for _ in range(900))
+            if not ends:
+                log.info("the last")
+                last = b"the last\n"
+            while not text.endswith(last):
+                text += reader.readline()
+            lines = [int(number) for number in re.findall(rb"x\] (\d{99})\n", text)]
+            lost = sum(map(int, re.findall(rb"(\d+) lines were not shown", text)))
+            self.assertEqual((len(lines) + lost, lines), (3000, sorted(lines)))
 
     def test_secrets(self) -> None:
         """A secret appears neither in a message nor in a traceback."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterable, Sequence
@@ -153,10 +154,13 @@ def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
 
 
 def write_all(fd: int, content: bytes) -> None:
-    """Write to a descriptor, which may take less at once."""
+    """Write to a descriptor, which may take less at once, or nothing for a while."""
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(fd, rest) :]
+        try:
+            rest = rest[os.write(fd, rest) :]
+        except BlockingIOError:  # a stream whose other users do not wait
+            select.select([], [fd], [])
 
 
 def sync_files(paths: Sequence[Path | str]) -> None:
