@@ -1,13 +1,17 @@
 """Directories for tests to write in."""
 
+import errno
 import gc
 import os
 import shutil
 import stat
 import tempfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -55,6 +59,19 @@ def planted(test: SynchronousTestCase, path: Path) -> None:
         return _NOBODY if same else owner(status)
 
     test.patch(users, "owner", another)
+
+
+def closed_below(directory: Path) -> AbstractContextManager[object]:
+    """Refuse looks at what is below a directory, to root, too, whom no mode stops."""
+    really = os.stat
+
+    def as_a_user(path: Any, **options: Any) -> os.stat_result:
+        if str(path).startswith(f"{directory}/"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return really(path, **options)
+
+    of_link = partial(as_a_user, follow_symlinks=False)
+    return mock.patch.multiple(os, stat=as_a_user, lstat=of_link)
 
 
 def open_all_above(test: SynchronousTestCase, path: Path) -> None:

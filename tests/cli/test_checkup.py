@@ -26,7 +26,7 @@ from bridge.settings.values import Address
 from bridge.system.locks import acquire
 
 from ..approval.screens import FakeScreen
-from ..directories import fresh_directory, planted, write_files
+from ..directories import closed_below, fresh_directory, planted, write_files
 
 OK, NOTE, WRONG = Level.OK, Level.NOTE, Level.WRONG
 URL = "https://forge.example/weather"
@@ -194,14 +194,7 @@ class DiskTests(SynchronousTestCase):
 
     def test_closed_directory(self) -> None:
         """What cannot be looked at is reported like what is not there."""
-        really = os.stat
-
-        def as_a_user(path: Path, **options) -> os.stat_result:
-            if str(path).startswith(f"{self.root}/"):
-                raise PermissionError
-            return really(path, **options)
-
-        with patch("os.stat", as_a_user), patch("os.lstat", as_a_user):
+        with closed_below(self.root):
             found = self.found()
         self.assertIn("is missing", found["bundler"].text)
 

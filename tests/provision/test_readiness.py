@@ -1,7 +1,5 @@
 """Whether the daemon could build now."""
 
-import errno
-import os
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,7 +9,7 @@ from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
 from bridge.settings.options import locate
 
-from ..directories import fresh_directory, planted, write_files
+from ..directories import closed_below, fresh_directory, planted, write_files
 
 
 class ReadinessTests(SynchronousTestCase):
@@ -58,22 +56,12 @@ class ReadinessTests(SynchronousTestCase):
 
     def test_below_a_closed_directory(self):
         """What can't even be looked for is reported, and ends no start."""
-        place = locate("reference", self.root, self.root / "closed" / "themes")
-        closed = locate("reference", self.root / "closed", None)
-        really = os.stat
-
-        # The tests may run as root, whom no mode stops.
-        def as_a_user(path, *args, **kwargs):
-            if "closed" in str(path):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            return really(path, *args, **kwargs)
-
-        with (
-            mock.patch("os.stat", as_a_user),
-            mock.patch("os.access", return_value=False),
-        ):
+        within = self.root / "closed"
+        place = locate("reference", self.root, within / "themes")
+        below = locate("reference", within / "data", None)
+        with closed_below(within), mock.patch("os.access", return_value=False):
             self.assertIn("closed/themes cannot be written", build_problem(place))
-            self.assertIn("no bundler", build_problem(closed))
+            self.assertIn("no bundler", build_problem(below))
 
     def test_system_without_esbuild(self):
         """A system for which there is no esbuild needs no setup."""

@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 from hypothesis import given
@@ -17,7 +16,7 @@ from bridge.settings.values import Address
 from bridge.tap import Options
 from bridge.wiring.services import SINKS
 
-from ..directories import fresh_directory
+from ..directories import closed_below, fresh_directory
 from .test_host import GOOD
 
 # What an environment can hold.
@@ -168,14 +167,7 @@ class ValuesTests(CommandLines):
         self.file.write_text('data-dir = "/d\\u0000"\n')
         self.assertIn("data-dir: must be a path", self.refusal())
         self.file.unlink()
-        really = os.stat
-
-        def as_a_user(path: Any, **options: Any) -> os.stat_result:
-            if "closed" in str(path):
-                raise PermissionError
-            return really(path, **options)
-
-        with mock.patch("os.stat", as_a_user):
+        with closed_below(Path("/closed")):
             self.assertIn("existing file", self.refusal("--ca-file=/closed/x"))
             self.config("--theme-dir=/closed/x")
         both = self.refusal("--print-token", "--rotate-token")
