@@ -27,11 +27,6 @@ class JsonTests(SynchronousTestCase):
         for line in text.split("\n"):
             self.assertEqual(visible(line), line)
 
-    def test_attack_escapes_in_a_value(self):
-        """Control sequences in a value are shown, not obeyed."""
-        text = terminal.json_text({"a": "\x1b[2J\x9b2J\u202e"})
-        self.assertEqual(text, '{\n  "a": "\\u001b[2J\\u009b2J\\u202e"\n}')
-
     def test_who_wants_colour(self):
         """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
         self.assertTrue(terminal.wants_colour(Typed(), {"NO_COLOR": ""}))
