@@ -101,10 +101,13 @@ class VerdictTests(SynchronousTestCase):
         ):
             self.assertEqual(self.rules(source), {"too complex to check"})
 
-    def test_honest_nesting(self) -> None:
-        """Nesting that somebody might write is read."""
-        source = "a(() => {\n" * 100 + "fetch(u)\n" + "})\n" * 100
-        self.assertEqual(self.rules(source), {"fetch"})
+    def test_honest_sizes(self) -> None:
+        """Nesting, and as many functions, as somebody might write is read."""
+        for source in (
+            "a(() => {\n" * 100 + "fetch(u)\n" + "})\n" * 100,
+            "x = () => { const d = document; d.a(); return fetch(d.body) }\n" * 800,
+        ):
+            self.assertEqual(self.rules(source), {"fetch"})
 
     def test_attack_crowds(self) -> None:
         """No crowd hides what is refused."""

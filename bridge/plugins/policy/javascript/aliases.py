@@ -7,6 +7,8 @@ so a name means one thing from its declaration to the end of the block.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -55,7 +57,7 @@ class Uses:
     code: Code
     found: set[tuple[int, str]] = field(factory=set)
     _places: dict[str, list[int]] = field(factory=dict, init=False)
-    _scopes: dict[str, list[tuple[int, int]]] = field(factory=dict, init=False)
+    _scopes: dict[str, dict[int, tuple[int, int]]] = field(factory=dict, init=False)
     _followed: set[tuple[str, int, str]] = field(factory=set, init=False)
     _steps: int = field(default=0, init=False)
 
@@ -133,23 +135,27 @@ class Uses:
                 if kind is Kind.NAME and not code.is_member(index):
                     self._places.setdefault(code.text(index), []).append(index)
         text = code.text(target)
-        start, end = self._scope(target)
+        places = self._places[text]
+        if text not in self._scopes:
+            self._scopes[text] = dict(self._scoped(places))
+        start, end = self._scopes[text][target]
         if (text, start, name) in self._followed:
             return []
         self._followed.add((text, start, name))
-        return [at for at in self._places[text] if start < at < end and at != target]
+        inside = places[bisect_left(places, start + 1) : bisect_left(places, end)]
+        return [at for at in inside if at != target]
 
-    def _scope(self, target: int) -> tuple[int, int]:
-        """Between which tokens a name means what it does at a target."""
-        text = self.code.text(target)
-        if text not in self._scopes:
-            declared = map(self._declared, self._places[text])
-            self._scopes[text] = [scope for scope in declared if scope]
-        for start, end in self._scopes[text]:
-            self._step()
-            if start < target < end:
-                return start, end
-        return -1, len(self.code.kinds)
+    def _scoped(self, places: list[int]) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Between which tokens a name means what it does at each of its places."""
+        declared = map(self._declared, places)
+        scopes = deque(sorted({scope for scope in declared if scope}))
+        around = [(-1, len(self.code.kinds))]
+        for place in places:
+            while scopes and scopes[0][0] < place:
+                around.append(scopes.popleft())
+            while around[-1][1] <= place:
+                around.pop()
+            yield place, around[-1]
 
     def _declared(self, at: int) -> tuple[int, int] | None:
         """Where a name means the same, if it is certain that it is declared here."""
