@@ -13,7 +13,7 @@ from twisted.internet.error import CannotListenError
 from ..datadir.ownership import write_file
 from ..datadir.token import TokenError, read_token
 from ..demo.page import Builds, page_site
-from ..provision.hostsources import check_host
+from ..provision.hostsources import check_directory_host
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
@@ -29,7 +29,7 @@ def check_own_host(place: Paths) -> None:
 
     :raise UserError: It is not.
     """
-    check_host(place)
+    check_directory_host(place)
     if place.profile.name != OWN_HOST:
         raise CommandError(
             f"{place.profile.application} shows its page itself; plugin-bridge shows "

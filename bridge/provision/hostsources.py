@@ -221,7 +221,7 @@ def _record(folder: Path) -> InstalledSources | None:
         return None
 
 
-def check_host(place: Paths) -> None:
+def check_directory_host(place: Paths) -> None:
     """
     Check that a data directory is not another host's, as far as it is known.
 

@@ -13,7 +13,7 @@ from ..protocol.text import shown
 from ..settings.options import Paths
 from ..system.files import remove
 from ..system.locks import LockedError
-from .hostsources import check_host
+from .hostsources import check_directory_host
 from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
@@ -47,7 +47,7 @@ def check_removable(place: Paths) -> None:
     home = Path.home().resolve()
     if root.is_symlink() or root.resolve() in (home, *home.parents):
         raise SetupError(f"{root} is no data directory of its own; nothing was removed")
-    check_host(place)
+    check_directory_host(place)
     names = (*data.names(), _OLD_LOG, *_placed_names(place))
     own = re.compile(f"(?:{'|'.join(map(re.escape, names))}){_SUFFIX}")
     for path in sorted(root.iterdir()):

@@ -36,7 +36,7 @@ from .downloads import (
 from .hostsources import (
     InstalledSources,
     Sources,
-    check_host,
+    check_directory_host,
     digest_of,
     end_replacement,
     install_sources,
@@ -94,7 +94,7 @@ class Setup:
         :raise DataDirError: The data directory can't be used, or is another host's.
         """
         self.place.data.create()
-        check_host(self.place)
+        check_directory_host(self.place)
         with _alone(self.place.data, NPM_SECONDS):
             self._install_all(bundler_only)
 

@@ -35,7 +35,7 @@ from ..pagelog.writer import LogWriter
 from ..protocol.bucket import TokenBucket
 from ..protocol.session import Rates
 from ..protocol.text import Secrets
-from ..provision.hostsources import check_host
+from ..provision.hostsources import check_directory_host
 from ..provision.readiness import build_problem
 from ..provision.setup import renew_sources
 from ..rpc.hub import Event, Hub
@@ -74,7 +74,7 @@ def assemble(
     """
     data = paths.data
     opened = data.create()
-    check_host(paths)
+    check_directory_host(paths)
     lock = _lock(data)
     value = read_or_make_token(data.token)
     token = FollowedToken(data.token, value, reactor.seconds)

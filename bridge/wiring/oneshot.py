@@ -15,7 +15,7 @@ from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.settlement import recover
 from ..plugins.tree.tree import Verified
-from ..provision.hostsources import check_host
+from ..provision.hostsources import check_directory_host
 from ..settings.options import Paths
 from ..store.generations import read_state
 from ..store.store import Store
@@ -49,7 +49,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
     :raise JournalError: An operation was interrupted, and can't be settled.
     """
     paths.data.create()
-    check_host(paths)
+    check_directory_host(paths)
     trees = Trees(paths.data, paths.profile, lambda: "")
 
     def verify() -> Verified | None:
