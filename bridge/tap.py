@@ -79,7 +79,7 @@ class Options(usage.Options):
             return
         if config.print_token or config.rotate_token:
             token = _exit_on_error(
-                lambda: oneshot.token(self.paths.data, config.rotate_token)
+                lambda: oneshot.token(self.paths, config.rotate_token)
             )
             sys.stdout.write(f"{token}\n")
             raise SystemExit(0)

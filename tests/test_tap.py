@@ -379,6 +379,7 @@ class DaemonTests(TestCase):
                 self.assertEqual(status, 1)
                 self.assertIn(why, text)
             install_sources({}, paths.data, "0.1", "vrcnext", force=True)
+        self.assertIn(why, self.refused(lambda: self.options("--print-token"))[1])
         self.assertTrue((paths.data.plugins / ".tmp-0b").exists())
 
     async def test_build_during_an_operation(self):

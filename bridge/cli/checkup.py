@@ -13,7 +13,7 @@ from ..approval.desktop import ANSWERING
 from ..classes import frozen
 from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_above, check_tree
-from ..datadir.paths import DataDir
+from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import TokenError, read_token
 from ..freedesktop.messages import DesktopError
 from ..freedesktop.notes import Desktop
@@ -24,6 +24,7 @@ from ..plugins.installed.trees import Trees
 from ..protocol.errors import UserError
 from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
+from ..provision.hostsources import check_directory_host
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.service import (
     UNIT,
@@ -127,10 +128,19 @@ def _directory(place: Paths) -> _Found:
         if os.path.exists(path) and not os.access(path, os.W_OK | os.X_OK):
             fix = f"make it writable, or {another}"
             return Level.WRONG, f"{path} cannot be written", fix
+    return _whose(place)
+
+
+def _whose(place: Paths) -> _Found:
+    root = place.data.root
     try:
         check_above(root, "--data-dir")
+        check_directory_host(place)
     except NotOwnError as e:
         return Level.WRONG, e.finding, e.fix
+    except DataDirError as e:
+        what, _, fix = str(e).rpartition("; ")
+        return Level.WRONG, what, fix
     return Level.OK, str(root), ""
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from twisted.internet.defer import maybeDeferred
 
 from ..daemon.controlsocket import announce_token
-from ..datadir.paths import DataDir
 from ..datadir.token import make_token, read_or_make_token
 from ..plugins.bundle.build import Builder, Report
 from ..plugins.installed.exchange import Journal
@@ -22,14 +21,17 @@ from ..store.store import Store
 from ..system.locks import LockedError
 
 
-def token(data: DataDir, rotate: bool) -> str:
+def token(paths: Paths, rotate: bool) -> str:
     """
     Return the pairing token, made when there is none.
 
     :param rotate: Whether to replace it first, which a running daemon follows.
+    :raise DataDirError: The directory is another host's, or can't be used.
     :raise TokenError: The file can't be used.
     """
+    data = paths.data
     data.create()
+    check_directory_host(paths)
     if not rotate:
         return read_or_make_token(data.token)
     replaced = make_token(data.token)

@@ -14,6 +14,7 @@ from bridge import __version__
 from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
+from bridge.cli.commands import status
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
 from bridge.freedesktop.messages import DesktopError
@@ -247,6 +248,12 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual(self.found()["host sources"].level, OK)
         with patch.object(os, "access", return_value=False):
             self.assertEqual(self.found()["theme directory"].level, WRONG)
+        install_sources(sources, self.data, __version__, "vrcnext", force=True)
+        whose = self.found()["data directory"]
+        self.assertEqual(whose.level, WRONG)
+        self.assertIn("is of the host vrcnext, not of reference", whose.text)
+        problem = status.on_disk(self.place, "not running").problems[-1]
+        self.assertEqual(problem, f"{whose.text}; {whose.fix}")
 
     def test_lines(self) -> None:
         """A line for each finding, and one for each fix."""

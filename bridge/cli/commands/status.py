@@ -9,9 +9,11 @@ from typing import Any, Final
 from attrs import asdict, evolve
 
 from ...classes import frozen
+from ...datadir.paths import DataDirError
 from ...plugins.installed.records import read_records
 from ...protocol.errors import BridgeError
 from ...protocol.text import timestamp, visible
+from ...provision.hostsources import check_directory_host
 from ...provision.readiness import build_problem
 from ...settings.options import Paths
 from ...store.generations import StoreError, read_state
@@ -146,8 +148,9 @@ def on_disk(place: Paths, why: str) -> Overview:
         problems.append(reason)
     view = Tables()
     try:
+        check_directory_host(place)
         view = read_state(place.data.state)
-    except StoreError as e:
+    except (DataDirError, StoreError) as e:
         problems.append(str(e))
     installed, switches = read_records(view), view.entries(NAMESPACE)
     return Overview(
