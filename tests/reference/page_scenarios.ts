@@ -318,20 +318,6 @@ export const pageScenarios = {
   },
 
   /** What was not answered in time is read again, though the connection stays. */
-  async a_daemon_that_is_slow_at_first() {
-    const { model, link, env } = openPage();
-    link.answers.set("plugins/list", () => {
-      throw refused("the daemon did not answer in time", "timeout");
-    });
-    link.become("connected");
-    await quiet();
-    equal(model.catalog.entries, undefined);
-    link.answers.set("plugins/list", { plugins: [], broken: [] });
-    await env.pass(5_000);
-    equal(model.catalog.entries, []);
-  },
-
-  /** So is what changes later. */
   async a_list_whose_answer_is_lost() {
     const { model, link, env } = await connectedPage();
     for (const method of ["plugins/list", "plugins/keys"]) {
