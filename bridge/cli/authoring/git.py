@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from ...protocol.text import shown
@@ -37,6 +38,11 @@ def git(
     """
     environ = _author_environ() if as_author else _harmless_environ(root)
     return _run(root, arguments, environ, given)
+
+
+def typed_git(root: Path) -> str:
+    """Return how git is called for a work tree in a command that the author types."""
+    return f"git -C {quote(str(root))}"
 
 
 def _author_environ() -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 from ...classes import frozen
@@ -29,7 +28,7 @@ from ...protocol.text import shown
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from . import worktree
-from .git import git, printed
+from .git import git, printed, typed_git
 from .keyfiles import SigningKey
 
 PARTS: Final = ("major", "minor", "patch")
@@ -95,7 +94,7 @@ class Repository:
             raise CommandError(f"{root} is not the top of a git work tree")
         at, branch = worktree.head(root)
         if not at:
-            here = f"git -C {quote(str(root))}"
+            here = typed_git(root)
             raise CommandError(
                 f"nothing is committed yet; run: {here} add --all && {here} commit"
             )

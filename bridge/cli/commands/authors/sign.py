@@ -22,6 +22,7 @@ from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree
+from ...authoring.git import typed_git
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
 from ...command import command, directory_argument, json_option
 from ...terminal import print_result, private_file, reported
@@ -94,7 +95,8 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     print(f"wrote        {directory / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")
     if SIGNATURE_FILE not in worktree.published(directory):
-        print(f"warning: git ignores it; run: git add --force {SIGNATURE_FILE}")
+        add = f"{typed_git(directory)} add --force {SIGNATURE_FILE}"
+        print(f"warning: git ignores it; run: {add}")
     if note := worktree.folder_note(directory):
         print(f"warning: {note}")
 

@@ -163,8 +163,8 @@ class WorkTreeTests(SignTestCase):
         for ignored, says in (("key", False), ("key\n*.sig", True)):
             self.write(".gitignore", f"{ignored}\n")
             self.commit()
-            said = "run: git add --force plugin.sig\n" in self.done(self.sign())
-            self.assertEqual(said, says)
+            add = f"run: git -C {self.plugin} add --force plugin.sig\n"
+            self.assertEqual(add in self.done(self.sign()), says)
 
     def test_too_large(self):
         """Files too large to install are not read into memory."""
