@@ -447,6 +447,11 @@ class ManagerTests(ClassFixtureCase):
         self.confirm_all("#outcome")
         browser.until_text("#keys", "No keys yet.")
         self.assertNotEqual(fixture.focus(), "BODY")
+        fixture.go("/plugins/speaker-box/settings")
+        browser.type("#setting-volume", "80")
+        fixture.confirmed("plugins/uninstall", {"id": "speaker-box"})
+        browser.until_text("#plugin-settings", "Removed.")
+        self.assertFalse(self.is_shown("#save") or self.script(UNLOADING))
 
     def saves_once_connected(self) -> None:
         """The form says what was not saved until it is edited; it is not lost."""
@@ -464,8 +469,11 @@ class ManagerTests(ClassFixtureCase):
         self.assertEqual(self.script("return document.all.said.textContent"), "")
         self.start_again(port)
         # Nor is it lost with what the plugin runs in.
-        browser.click("#switch-speaker-box")
-        browser.until_text("#plugin-settings", "Turn it on to change these.")
+        browser.click("#reset")
+        browser.find("#question")
+        self.script("document.getElementById('switch-speaker-box').click()")
+        browser.until_text("#plugin-settings", "Turn it on to save.")
+        self.until("it is gone", lambda: not self.is_shown("#question"))
         browser.click("#save")
         browser.until_text("#said", "The plugin has to run first.")
         browser.click("#plugin-switch")

@@ -25,23 +25,25 @@ export function PluginSettingsView({ model, id }: PluginProps) {
   const loaded = model.runtime.settingsSchema(id);
   // What was written outlasts the plugin, as when its switch is pressed, or all start again.
   const known = useRef(loaded);
-  const schema = (known.current = loaded ?? known.current);
+  const isGone = row === undefined || row.status === "removed";
+  known.current = loaded ?? (isGone ? undefined : known.current);
+  const schema = known.current ?? [];
   const name = model.nameOf(id);
   return (
     <section class="stack" id="plugin-settings">
       <Back href={fragmentOf(pluginRoute(id))} label={name} />
       <Title>Settings of {name}</Title>
-      {loaded === undefined && row !== undefined && !row.enabled ? (
+      {loaded === undefined && !isGone && !row.enabled ? (
         <div class="row">
-          <p>Turn it on to change these.</p>
+          <p>Turn it on to {schema.length === 0 ? "change these" : "save"}.</p>
           <PluginSwitch model={model} row={row} id="plugin-switch" />
         </div>
       ) : null}
-      {loaded === undefined && row?.enabled !== false ? (
+      {loaded === undefined && (isGone || row.enabled) ? (
         <p>{row === undefined ? "This plugin isn't installed." : row.words}</p>
       ) : null}
       {loaded?.length === 0 ? <p id="no-settings">It has none.</p> : null}
-      {schema === undefined || schema.length === 0 ? null : (
+      {schema.length === 0 ? null : (
         <Form model={model} id={id} schema={schema} off={loaded === undefined} />
       )}
     </section>
@@ -82,8 +84,8 @@ function Form({ model, id, schema, off }: FormProps) {
     };
   }, [dirty]);
 
-  // What is asked about a form goes with it.
-  useEffect(() => () => model.questions.withdraw(""), []);
+  // What is asked about a form goes with it, and with its plugin.
+  useEffect(() => () => model.questions.withdraw(""), [off]);
 
   const change = (field: KeyedField, written: Json): void => {
     say(["", ""]);
