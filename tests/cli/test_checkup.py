@@ -309,9 +309,13 @@ class DaemonTests(SynchronousTestCase):
                 self.assertEqual((self.found().level, self.found().fix), (NOTE, fix))
 
     def test_starting_or_silent(self) -> None:
-        """One that has no address yet is left alone; one that is silent is wrong."""
-        self.addCleanup(acquire(self.place.data.lock).release)
-        self.assertEqual(self.found().level, NOTE)
+        """One that is woken has no address yet; one that is silent is wrong."""
+
+        def wake(place: Paths) -> None:
+            self.addCleanup(acquire(place.data.lock).release)
+
+        with patch.object(checkup, "wake", wake):
+            self.assertEqual(self.found().level, NOTE)
         self.place.data.address.write_text(str(self.address))
         for token in ("A" * 43, "damaged"):
             self.place.data.token.write_text(token)
