@@ -37,7 +37,7 @@ export function checkSet(field: SettingField | undefined, key: string, value: Js
   }
   // Of `undefined` and functions there is none, whatever its type says.
   if (typeof JSON.stringify(value) !== "string") {
-    throw new TypeError(`${key}: JSON`);
+    throw new TypeError(`${key}: must be JSON`);
   }
   if (bytesOf(value) > MOST_BYTES) {
     throw new BridgeError("too_large", `${key}: over ${MOST_BYTES} bytes of JSON`);
