@@ -9,6 +9,8 @@ import signal
 import socket
 import stat
 import sys
+import tempfile
+import time
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -17,17 +19,19 @@ import treq
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, execute, maybeDeferred
 from twisted.internet.task import deferLater
-from twisted.logger import ILogObserver, capturedLogs
+from twisted.internet.testing import MemoryReactorClock
+from twisted.logger import ILogObserver, Logger, LogPublisher, capturedLogs
 from twisted.python import usage
 from twisted.python.components import Componentized
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge import tap
+from bridge import daemonlog, tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.hostsources import install_sources
 from bridge.provision.setup import Setup
+from bridge.system.files import write_all
 from bridge.system.locks import acquire
 from bridge.system.reactor import run_once
 from bridge.wiring import assembly, oneshot
@@ -222,6 +226,28 @@ class DaemonTests(TestCase):
         where = "--listen=127.0.0.1:0", f"--data-dir={self.data}"
         done = python("-c", _SET_BACK, "--host=reference", *where)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_last_lines(self):
+        """The ends of the reactor and of the process wait for log lines; then each."""
+        stream = self.enterContext(tempfile.TemporaryFile("w+"))
+        self.patch(sys, "stderr", stream)
+
+        def write_slowly(fd, content):
+            time.sleep(0.05)
+            write_all(fd, content)
+
+        self.patch(daemonlog, "write_all", write_slowly)
+        ending, config = MemoryReactorClock(), self.options().config
+        with mock.patch("atexit.register") as register:
+            output = assembly.make_log_output(ending, config, None, tuple)
+            log = Logger("x", observer=LogPublisher(output))
+            log.info("1")
+        ((end, *_),) = ending.triggers["after"]["shutdown"]
+        register.assert_called_once_with(end)
+        for count, log_or_end in (1, end), (2, partial(log.info, "2")):
+            log_or_end()
+            stream.seek(0)
+            self.assertEqual(len(stream.readlines()), count)
 
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""
