@@ -17,11 +17,10 @@ from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import Paths, locate
 from ..store.generations import StoreError, read_state
+from ..store.tables import HOST
 from .command import prefix_of
 from .session import Session
 from .terminal import CommandError
-
-NAMESPACE: Final = "host"
 
 
 def read_plugins(session: Session) -> list[dict[str, Any]]:
@@ -43,7 +42,7 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
 
 def read_switches(session: Session) -> dict[str, object]:
     """Return the values of the namespace ``host`` by key, for ``is_on``."""
-    entries: dict[str, object] = session.call("state", "list", ns=NAMESPACE)["entries"]
+    entries: dict[str, object] = session.call("state", "list", ns=HOST)["entries"]
     return entries
 
 

@@ -8,6 +8,7 @@ import click
 
 from ...plugins.installed.records import SWITCH
 from ...protocol.text import timestamp, visible
+from ...store.tables import HOST
 from .. import installed
 from ..session import Session, daemon_command
 from ..terminal import print_line, table
@@ -98,7 +99,7 @@ def disable(session: Session, plugin_id: str) -> None:
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
     installed.check_installed(session, plugin_id)
-    at = {"ns": installed.NAMESPACE, "key": SWITCH + plugin_id}
+    at = {"ns": HOST, "key": SWITCH + plugin_id}
     if on == session.place.profile.opt_in:
         session.call("state", "set", **at, value=on)
     else:

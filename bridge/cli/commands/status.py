@@ -17,7 +17,7 @@ from ...provision.hostsources import check_directory_host
 from ...provision.readiness import build_problem
 from ...settings.options import Paths
 from ...store.generations import StoreError, read_state
-from ...store.tables import Tables
+from ...store.tables import HOST, Tables
 from ...system.locks import is_held
 from ..command import (
     EXIT_STATUS,
@@ -28,7 +28,7 @@ from ..command import (
     json_option,
 )
 from ..connection import UNASKED
-from ..installed import NAMESPACE, is_on, read_plugins
+from ..installed import is_on, read_plugins
 from ..session import Session, session
 from ..terminal import print_result
 
@@ -152,7 +152,7 @@ def on_disk(place: Paths, why: str) -> Overview:
         view = read_state(place.data.state)
     except (DataDirError, StoreError) as e:
         problems.append(str(e))
-    installed, switches = read_records(view), view.entries(NAMESPACE)
+    installed, switches = read_records(view), view.entries(HOST)
     return Overview(
         daemon=None,
         host=f"{place.profile.application} ({place.profile.name})",

@@ -18,9 +18,8 @@ from ...protocol.text import timestamp, visible
 from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
 from ...store.generations import read_state
-from ...store.tables import DAEMON_PREFIX, Tables
+from ...store.tables import DAEMON_PREFIX, HOST, Tables
 from ..command import EXIT_STATUS, command
-from ..installed import NAMESPACE
 from ..session import Session, session
 from ..terminal import CommandError, print_line, private_file, reported
 
@@ -204,7 +203,7 @@ def settings_without(export: Export, plugins: set[str]) -> dict[str, dict[str, A
         ns: {
             key: value
             for key, value in entries.items()
-            if ns != NAMESPACE or key.partition(":")[2] not in plugins
+            if ns != HOST or key.partition(":")[2] not in plugins
         }
         for ns, entries in export.state.items()
         if ns not in left_out

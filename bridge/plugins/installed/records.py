@@ -21,8 +21,10 @@ KEYS: Final = "bridge.plugin-keys"
 """By key id: the keys the user has accepted."""
 
 SWITCH: Final = "enabled:"
-"""The page's keys of the switches, before the plugin's id; of the grants, the next."""
+"""Begins the page's key of a plugin's switch; the plugin's id follows."""
+
 GRANTS: Final = "grants:"
+"""Begins the page's key of what a plugin was granted; the plugin's id follows."""
 
 
 class Entries(Protocol):

@@ -30,13 +30,14 @@ from ....protocol.limits import DEV_POLL_SECONDS
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
+from ....store.tables import HOST
 from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import browse, serve_page
-from ...installed import NAMESPACE, off_lines
+from ...installed import off_lines
 from ...terminal import CommandError, print_line, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
@@ -182,7 +183,7 @@ class Link:
             self._linked_as = plugin_id, version
             more = "; it replaces the installed plugin" if linked["shadows"] else ""
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
-            state = self._connection.call("state", "list", {"ns": NAMESPACE})
+            state = self._connection.call("state", "list", {"ns": HOST})
             self._show_lines(off_lines(plugin_id, state["entries"], self._place))
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
