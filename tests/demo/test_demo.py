@@ -62,14 +62,6 @@ class SpawnTests(SynchronousTestCase):
             )
         self.assertIn(b"plugin-bridge ", shown)
 
-    def test_ends_with_the_reactor(self):
-        """The reactor waits for it, and kills what does not end."""
-        waiting, signals = self.end()
-        self.assertEqual(signals, ["TERM", "KILL"])
-        self.assertNoResult(waiting)
-        self.daemon.processEnded(Failure(ProcessDone(0)))
-        self.successResultOf(waiting)
-
     def test_ends_in_time(self):
         """What has ended is not killed, and what had ended before is sent nothing."""
         self.process.signalProcess = mock.Mock(
@@ -81,11 +73,12 @@ class SpawnTests(SynchronousTestCase):
         self.assertEqual(signals, ["TERM"])
         self.assertEqual(self.end(), (None, ["TERM"]))
 
-    def test_ended_while_a_pipe_is_open(self):
-        """What has ended in the meantime is not killed, and that is no failure."""
+    def test_ends_with_the_reactor(self):
+        """The reactor waits for it, and kills what does not end, if it has not yet."""
         self.process.signalProcess = mock.Mock(side_effect=[None, ProcessExitedAlready])
         waiting, signals = self.end()
         self.assertEqual(signals, ["TERM", "KILL"])
+        self.assertNoResult(waiting)
         self.daemon.processEnded(Failure(ProcessDone(0)))
         self.successResultOf(waiting)
 
