@@ -152,36 +152,24 @@ class RoundTripTests(InstallCase):
         self.assertEqual(dumps(found), b"[true]")
 
     def test_attack_another_plugin_in_the_repository(self) -> None:
-        """What is there by now is named, and gets nothing of the one that was."""
+        """It is named, and gets nothing of the one that was; refusals end nothing."""
         url = self.publish("other", tree("other"))
         state: dict[str, Any] = {
             "plugin:good": {"token": "secret"},
             "plugin:other": {"n": 1},
             "host": {"grants:good": {"net": True}, "theme": "dark"},
         }
-        sources = [PluginSource("good", url)]
-        export = Export(1, "plugin-bridge", "", sources, state)
+        refused = {"bridge.plugins": {"x": 1}}
+        gone = PluginSource("gone", self.forge.url("gone"))
+        sources = [gone, PluginSource("good", url)]
+        export = Export(1, "plugin-bridge", "", sources, {**refused, **state})
         (self.home / "export.json").write_bytes(dumps(unstructure(export)))
         with self.daemon("--dev") as daemon, daemon.page() as page:
             done = self.transfer("import")
             kept = [page.result("state", "list", {"ns": ns})["entries"] for ns in state]
         self.assertEqual(done.returncode, 1)
+        self.assertIn("gone: refused: clone_failed", done.stdout)
         self.assertIn("other: installed\ngood: not in its repository", done.stdout)
+        self.assertIn("2 set, 0 kept, 1 refused", done.stdout)
         self.assertIn("left out, of what could not be installed: 2\n", done.stdout)
         self.assertEqual(kept, [{}, {"n": 1}, {"theme": "dark"}])
-
-    def test_refusals_do_not_stop_it(self) -> None:
-        """What is refused is reported, and the rest is done."""
-        export = {
-            "version": 1,
-            "application": "plugin-bridge",
-            "exportedAt": "",
-            "plugins": [{"id": "gone", "url": self.forge.url("gone")}],
-            "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
-        }
-        (self.home / "export.json").write_text(json.dumps(export))
-        with self.daemon("--dev"):
-            done = self.transfer("import")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("gone: refused: clone_failed", done.stdout)
-        self.assertIn("1 set, 0 kept, 1 refused", done.stdout)
