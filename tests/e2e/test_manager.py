@@ -28,6 +28,12 @@ const { x, y, width, height } = one.getBoundingClientRect();
 const at = (part) => document.elementFromPoint(x + width / 2, y + height * part);
 return [0.1, 0.5, 0.9].some((part) => one.contains(at(part)));
 """
+# Whether the notice leaves half of the window free, and hides no part of its button.
+CANCELLABLE = """\
+const [button, notice] = ['cancel', 'operation'].map(
+  (id) => document.getElementById(id)?.getBoundingClientRect() ?? {});
+return button.bottom < notice.bottom && notice.height < innerHeight / 2;
+"""
 UNLOADING = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 SETTINGS = """\
 import { definePlugin } from '@bridge/plugin-api';
@@ -527,7 +533,9 @@ class ManagerTests(ClassFixtureCase):
     def test_many_plugins_with_any_names(self) -> None:
         """Names of others fit every window; search, tags, places and updates."""
         fixture, browser = self.fixture, self.browser
-        numbered = {f"plugin-{n}": f"Plugin {n}" for n in (1, 2, 3)}
+        numbered = {
+            f"plugin-{n}": f"Plugin {n} with a name of many words" for n in (1, 2, 3)
+        }
         names = {
             **numbered,
             "arabic-one": "مُحدِّث السيرة الذاتية للمستخدمين",
@@ -581,19 +589,23 @@ class ManagerTests(ClassFixtureCase):
             fixture.publish(plugin_id, seed=seed, name=name, version="1.1.0")
         browser.click("#check-updates")
         self.shows("#updates-status", "3 updates", "updates")
+        self.auditor.resize(320, height=480)
         browser.click("#update-all")
         for step in ("confirm", "deny", "confirm"):
             self.desktop.until_shown()
+            browser.until_text("#operation", "Answer")
+            self.until("it can be cancelled", lambda: self.script(CANCELLABLE))
             getattr(self.desktop, step)()
         self.said("2 updated, 1 failed.")
         browser.until_text("#plugin h2", "Plugin 2")
         # At 400 %, what is said of it covers nothing that has the focus.
-        self.auditor.resize(320, height=256)
-        fixture.go("/settings")
-        browser.find("#settings")
-        for _ in range(6):
-            self.press(Keys.TAB)
-            self.until(fixture.focus(), lambda: self.script(UNCOVERED))
+        for height in (480, 256):
+            self.auditor.resize(320, height=height)
+            fixture.go("/settings")
+            browser.find("#settings")
+            for key in (Keys.TAB,) * 12 + (Keys.SHIFT + Keys.TAB,) * 6:
+                browser.chrome.switch_to.active_element.send_keys(key)
+                self.until(fixture.focus(), lambda: self.script(UNCOVERED))
 
     def keeps_its_place(self) -> None:
         """Going back from a plugin returns to where its row is."""
