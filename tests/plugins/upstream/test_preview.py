@@ -208,12 +208,6 @@ class PrivateTests(PreviewTestCase):
         self.assertEqual(preview.manifest.version, "1.1.0")
         self.assertEqual(len(self.bench.approver.prompts), asked)
 
-    def test_public_clones_only(self) -> None:
-        """Where private hosts are not allowed at all, nobody is asked."""
-        self.bench.previewer = evolve(self.bench.previewer, may_ask=False)
-        self.refused("private_address")
-        self.assertEqual(self.bench.approver.prompts, [])
-
     def test_cancelled_while_asked(self) -> None:
         """A page that goes away withdraws the prompt."""
         self.bench.approver.answers = [None]
