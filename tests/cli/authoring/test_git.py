@@ -70,5 +70,6 @@ class GitTests(WorkTreeTestCase):
             git(self.root, "config", name, text)
         blob = git(self.root, "rev-parse", "HEAD:main.ts")
         (self.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
-        self.assertRaises(CommandError, self.read)
+        with self.assertRaisesRegex(CommandError, "cannot read the content of a"):
+            self.read()
         self.assertFalse(ran.exists())

@@ -5,46 +5,15 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from bridge.cli.commands.transfer import Export, PluginSource, check_application, taken
+from bridge.cli.commands.transfer import Export, PluginSource, check_application
 from bridge.cli.terminal import CommandError
 from bridge.protocol.strictjson import dumps
 from bridge.protocol.wire import unstructure
-from bridge.store.generations import read_state
 
-from ...directories import fresh_directory, planted
+from ...directories import planted
 from ...e2e.daemon import run
 from ...e2e.test_install import InstallCase, tree
 from ..commandcase import CommandTestCase
-
-RECORD = {
-    "url": "https://forge.example/good",
-    "commit": "0" * 40,
-    "keyId": "",
-    "signedAt": 0,
-    "installedAt": 1,
-    "updatedAt": 1,
-}
-
-
-class TakenTests(SynchronousTestCase):
-    def test_page_and_plugins_only(self) -> None:
-        """Keys, marks and whatever else is the daemon's stay."""
-        shown: dict[str, dict[str, Any]] = {
-            "host": {"theme": "dark"},
-            "plugin:good": {"n": 1},
-        }
-        hidden = {
-            "bridge.plugins": {"good": RECORD, "../x": RECORD},
-            "bridge.plugin-keys": {"k": {"publicKey": "0"}},
-        }
-        path = fresh_directory(self) / "state.json"
-        path.write_text(json.dumps({**shown, **hidden}))
-        found = taken(read_state(path), "Reference", 0.0)
-        plugins = [PluginSource("good", "https://forge.example/good")]
-        expected = Export(1, "Reference", "1970-01-01T00:00:00Z", plugins, shown)
-        self.assertEqual(found, expected)
 
 
 class WrittenTests(CommandTestCase):
@@ -122,6 +91,9 @@ class RoundTripTests(InstallCase):
             self.assertEqual(exported.returncode, 0, exported.stderr)
             self.assertEqual(exported.stderr, "plugins: 1, settings: 1\n")
             self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
+            made = json.loads(self.file.read_bytes())
+            self.assertRegex(made["exportedAt"], r"^\d{4}(-\d\d){2}T(\d\d:){2}\d\dZ$")
+            self.assertEqual(made["state"], {"host": {"loud": [True]}})
             again = self.transfer("import")
             self.assertIn("good: already installed", again.stdout)
             self.assertIn("0 set, 1 kept, 0 refused", again.stdout)

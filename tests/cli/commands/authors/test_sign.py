@@ -171,12 +171,6 @@ class WorkTreeTests(SignTestCase):
         self.patch(worktree, "TREE_BYTES", 10)
         self.assert_refused("the committed files are larger than 10 bytes")
 
-    def test_lost_content(self):
-        """A damaged repository is reported."""
-        blob = self.git("rev-parse", "HEAD:main.ts")
-        (self.plugin / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-        self.assert_refused("git cannot read the content of a committed file")
-
     def test_not_a_repository(self):
         """A .git that is none is not looked for further up; a folder is warned of."""
         shutil.rmtree(self.plugin / ".git")
@@ -200,10 +194,6 @@ class VerifyTests(SignTestCase):
     def run_verify(self, *arguments):
         return self.run_main("verify", *arguments, str(self.plugin))
 
-    def refusal(self):
-        """Verify what is refused; gives the line."""
-        return self.failed(self.run_verify())
-
     def test_signed(self):
         """What verifies is named, with its key's fingerprint and its date, if any."""
         self.assert_signed()
@@ -218,14 +208,10 @@ class VerifyTests(SignTestCase):
         self.assertNotIn("dated", self.done(self.run_verify()))
 
     def test_refused(self):
-        """The words are those of an install: unsigned, changed, no manifest."""
-        self.assertIn("unsigned: there is no plugin.sig", self.refusal())
+        """The words are those of an install."""
         self.assert_signed()
         self.write("main.ts", "export default 2\n")
-        self.assertIn("unsigned: the tree", self.refusal())
-        (self.plugin / "plugin.json").unlink()
-        self.assertIn("no_manifest: ", self.refusal())
-        self.assertEqual(self.run_main("verify")[0], 2)
+        self.assertIn("unsigned: the tree", self.failed(self.run_verify()))
 
 
 class KeygenTests(CommandTestCase):
