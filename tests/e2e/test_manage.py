@@ -43,7 +43,8 @@ class ManageTests(InstallCase):
             shown = self.type("status")
             self.assertEqual(shown.returncode, 0)
             self.assertIn("plugins: 1\n", shown.stdout)
-            self.assertIn(f"\nbundle: {self.bundle}, built", shown.stdout)
+            built = rf"\nbundle: {self.bundle}, built \d{{4}}-.*Z\n"
+            self.assertRegex(shown.stdout, built)
             self.assertIn("EVERY operation is approved", shown.stdout)
             self.assertEqual(self.done("update")["updates"], [])
 

@@ -11,7 +11,8 @@ from bridge.rpc.registry import Dispatcher, Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..pages import Page
-from ..plugins.operations.bench import Bench, files_of, manifest, write_tree
+from ..plugins.dev.test_linking import LinkingTestCase
+from ..plugins.operations.bench import manifest
 
 
 class WorkTreeTests(SynchronousTestCase):
@@ -33,18 +34,11 @@ class WorkTreeTests(SynchronousTestCase):
             self.assertNotIn("Zq9", caught.exception.message)
 
 
-class LinkTests(SynchronousTestCase):
-    def setUp(self) -> None:
-        self.bench = Bench(self)
-        self.tree = self.bench.repositories / "work"
-        write_tree(self.tree, files_of("mine"), None)
-        self.links = DevLinks(self.bench.linking)
-        self.command = Page(is_page=False)
-
+class LinkTests(LinkingTestCase):
     def link(self, *names: str, command: Page | None = None) -> Deferred[Any]:
         """Ask for the tree, as a command does; fires with plain JSON."""
         files = list(names or ("main.ts", "plugin.json"))
-        registry = Registry().extended("dev", self.links)
+        registry = Registry().extended("dev", DevLinks(self.bench.linking))
         params = {"directory": str(self.tree), "files": files}
         caller = command or self.command
         calling = Dispatcher(registry).call("dev", "link", params, caller)

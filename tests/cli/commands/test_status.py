@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import checkup
 from bridge.cli.command import NoDaemonError
-from bridge.cli.commands.status import Overview, built_at, problems_of
+from bridge.cli.commands.status import Overview, problems_of
 from bridge.cli.connection import connect, other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
@@ -84,10 +84,3 @@ class OverviewTests(SynchronousTestCase):
             data.address.write_text(f"{published}\n")
             found, _ = checkup.daemon(place, listen)
             self.assertIn(who, found.text)
-
-    def test_built_at(self):
-        """The time is in UTC; ``None`` without a bundle."""
-        path = fresh_directory(self) / "b.js"
-        self.assertIsNone(built_at(path))
-        path.touch()
-        self.assertRegex(built_at(path) or "", r"\A\d{4}-.*Z\Z")
