@@ -95,29 +95,6 @@ class InstallTests(InstallCase):
             check_tree(self.data / name)
         self.assertIn(b"Marker of good", self.bundle.read_bytes())
 
-    def test_killed_in_the_middle_of_everything(self):
-        """A start after SIGKILL has old or new, and what was answered as saved."""
-        url = self.publish("good", tree("good"))
-        saved = {"ns": "a", "key": "b"}
-        for delay in (0.1, 0.3):
-            with self.daemon("--dev") as daemon, daemon.page() as page:
-                page.result("state", "set", {**saved, "value": [delay, "ü"]})
-                page.begin("plugins", "install", {"url": url})
-                time.sleep(delay)
-                daemon.stop(9)
-            with self.daemon("--dev") as daemon, daemon.page() as page:
-                kept = page.result("state", "get", saved)
-                self.assertEqual(kept, {"value": [delay, "ü"]})
-                listed = [p["id"] for p in page.result("plugins", "list")["plugins"]]
-                report = page.result("plugins", "build")
-                self.assertEqual((report["plugins"], report["errors"]), (listed, []))
-                trees, state, bundle = self.left()
-                self.assertEqual(trees, listed)
-                self.assertEqual(sorted(state.get("bridge.plugins", {})), listed)
-                self.assertEqual(b"Marker of good" in bundle, bool(listed))
-                if listed:
-                    page.result("plugins", "uninstall", {"id": "good"})
-
     def test_attack_bundler_that_hangs_when_the_daemon_ends(self):
         """It is killed; the next start has the old set, whole."""
         url = self.publish("good", tree("good"))

@@ -58,15 +58,6 @@ class WriterTests(TestCase):
         self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, NO_THREAD))
         self.assertFalse(writer.overloaded)
 
-    async def test_reopened(self) -> None:
-        """A file that was moved away is left, and one of its name begun."""
-        await self.writer.write(b"old\n")
-        moved = self.path.with_name("moved")
-        self.path.rename(moved)
-        self.writer.reopen()
-        await self.writer.close()
-        self.assertEqual((self.path.read_bytes(), moved.read_bytes()), (b"", b"old\n"))
-
     async def test_failing_to_rotate(self) -> None:
         """A file that can't be renamed is warned of once."""
         self.file._max_bytes = 1
