@@ -54,9 +54,8 @@ class ProgramTests(InstallCase):
             with self.daemon("--dev"):
                 client.wait_for(greeting)
                 client.wait_for("^plugin good 1.0.0")
-                done = run(
-                    self.home, "run", f"--data-dir={self.data}", "--rotate-token"
-                )
+                place = f"--data-dir={self.data}", "--host=reference"
+                done = run(self.home, "run", *place, "--rotate-token")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 client.wait_for("^pair again: token_rotated")
                 self.assertEqual(client.wait(), 1)
