@@ -281,7 +281,7 @@ class KeptTests(SynchronousTestCase):
         self.log.warn("one s3cret \ud800")
         self.kept.close()
         self.log.warn("two")
-        text = self.data.daemon_log.read_text("utf-8")
+        text = (self.data.root / "logs/daemon.log").read_text("utf-8")
         self.assertRegex(text, r"^\S+ WARN  \[x\] one \[redacted\].*\n$")
         self.assertNotIn("s3cret", text)
 
