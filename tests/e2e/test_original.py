@@ -165,7 +165,8 @@ class OriginalTests(HomeCase):
             self.assertIn("downgrade", refused)
         self.publish("1.1.0", int(time.time()))
         updated = page.result("plugins", "update", {"id": "good"})["plugin"]
-        self.assertEqual(updated["version"], "1.1.0")
+        expected = "1.1.0", INSTALLED_AT
+        self.assertEqual((updated["version"], updated["trustedAt"]), expected)
         self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
         self.assertIn("Marker of 1.1.0", self.bundle.read_text())
         page.result("plugins", "uninstall", {"id": "good"})

@@ -75,15 +75,6 @@ class PluginServiceTests(ServiceCase):
         building.callback(None)
         self.assertTrue(self.successResultOf(answer)["ok"])
 
-    def test_update(self):
-        """The answer holds the list entry; the id is checked first."""
-        self.call("install", url=url_of("good"))
-        answer = self.call("update", id="good")
-        self.assertEqual(list(answer), ["plugin", "updated"])
-        self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
-        self.assertEqual(answer["plugin"]["trustedAt"], NOW * 1000)
-        self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
-
     def test_about(self):
         """What an installed plugin shows of itself is what its author has signed."""
         self.assert_refused("about", {"id": "good"}, "not_installed: ")

@@ -200,20 +200,16 @@ class InsistTests(StoreCase):
             self.thread.step()
         self.successResultOf(insisted)
 
-    def test_closed(self) -> None:
-        """A closed store can still be read with it, and writes nothing."""
-        self.store.close()
-        self.refused(self.store.insist([Put("host", "k", 2)]))
-        self.assertEqual(self.store.get("host", "k"), 2)
-        self.assertEqual(self.thread.waiting, [])
-
 
 class CloseTests(StoreCase):
     def test_no_more_commits(self) -> None:
-        """A closed store refuses commits, and can still be read."""
+        """A closed store refuses commits, and can still be read, as what insists."""
         self.store.close()
         self.assertEqual(self.refused(self.put(1)).code, Code.UNAVAILABLE)
         self.assertIsNone(self.store.get("host", "k"))
+        self.refused(self.store.insist([Put("host", "k", 2)]))
+        self.assertEqual(self.store.get("host", "k"), 2)
+        self.assertEqual(self.thread.waiting, [])
 
     def test_after_a_failed_write(self) -> None:
         """Closing tries once more after a failure, and ends when it fails again."""
