@@ -123,17 +123,3 @@ class DevTests(HomeCase):
                 with socket.create_server(there) as later:
                     later.settimeout(4)  # a browser tries again after three seconds
                     self.assertRaises(TimeoutError, later.accept)
-
-    def test_killed_daemon(self):
-        """After SIGKILL the next daemon has neither the copy nor the bundle of it."""
-        with running(self.home, "--dev") as daemon, self.dev() as dev:
-            dev.wait_for("built in")
-            daemon.stop(signal.SIGKILL)
-            self.assertEqual(dev.wait(), 1)
-            self.assertIn("the daemon has stopped", dev.lines[-1])
-        self.assertIn(b"Marker of mine", self.bundle)
-        self.assertEqual(self.trees(), [LINK])
-        with running(self.home) as daemon, daemon.page() as page:
-            wait_until(lambda: b"Marker of mine" not in self.bundle)
-            self.assertEqual(self.trees(), [])
-            self.assertEqual(page.result("plugins", "list")["plugins"], [])
