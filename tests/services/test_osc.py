@@ -10,6 +10,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
 from bridge.osc import ports
+from bridge.osc.arguments import read_argument
+from bridge.osc.packets import Argument, Kind
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
@@ -95,7 +97,7 @@ class SendTests(OscCase):
             await self.call("send", address=good, port=self.port)
 
     async def test_arguments(self) -> None:
-        """What OSC cannot express, or its kind does not fit, is refused."""
+        """What OSC cannot express is refused; a bare value has the kind it fits."""
         cases: tuple[Any, ...] = (
             None,
             [],
@@ -122,6 +124,17 @@ class SendTests(OscCase):
             error = await self.refused("send", address="/a", args=[bad])
             self.assertEqual(error.code, Code.BAD_REQUEST)
             self.assertIn("args: a boolean, a number", error.message)
+        for given, kind, value in (
+            (True, Kind.BOOL, True),
+            (2**31 - 1, Kind.INT, 2**31 - 1),
+            (2**31, Kind.FLOAT, 2.0**31),
+            (1.0, Kind.FLOAT, 1.0),
+            ("", Kind.STRING, ""),
+            ({"kind": "float", "value": 1}, Kind.FLOAT, 1.0),
+        ):
+            read = read_argument(given)
+            self.assertEqual(read, Argument(kind, value))
+            self.assertIs(type(read.value), type(value))
 
     async def test_limits(self) -> None:
         """32 arguments, and 8192 bytes, are what a datagram holds."""
