@@ -50,9 +50,15 @@ class PluginServiceTests(ServiceCase):
         self.assertEqual(len(self.upstream.asked), 2)
 
     def test_build_that_has_a_name(self):
-        """Another request with its name gets its outcome, which the list has, too."""
+        """Another request with it gets its outcome, as the list; none cancels it."""
         ref = {"ref": "a-name-of-16-chars"}
-        report = self.call("build", **ref)
+        building: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [building]
+        answer = self.calling("build", ref)
+        named = {"operation": self.call("operations")["operations"][0]["operation"]}
+        self.assert_refused("cancel", named, "not_cancellable: ")
+        building.callback(None)
+        report = self.successResultOf(answer)
         self.bench.builder.outcomes = ["no bundler"]
         self.assertEqual(self.call("build", **ref), report)
         (entry,) = self.call("operations")["operations"]
@@ -62,18 +68,6 @@ class PluginServiceTests(ServiceCase):
         answer = self.calling("uninstall", {"id": "good", **ref})
         refused = self.failureResultOf(answer, BridgeError).value
         self.assertEqual(refused.message, "ref: another operation has this name")
-
-    def test_build_is_not_cancelled(self):
-        """A build that was asked for is finished, since others may wait for it."""
-        building: Deferred[None] = Deferred()
-        self.bench.builder.outcomes = [building]
-        answer = self.calling("build", {})
-        (entry,) = self.call("operations")["operations"]
-        self.assertEqual((entry["step"], entry["cancellable"]), ("build", False))
-        named = {"operation": entry["operation"]}
-        self.assert_refused("cancel", named, "not_cancellable: ")
-        building.callback(None)
-        self.assertTrue(self.successResultOf(answer)["ok"])
 
     def test_about(self):
         """What an installed plugin shows of itself is what its author has signed."""
