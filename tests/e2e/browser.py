@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from selenium.common import exceptions
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -72,8 +73,9 @@ class Browser:
 
     def type(self, selector: str, text: str) -> None:
         field = self.find(selector)
-        field.clear()
-        field.send_keys(text)
+        # The page does not hear of what the driver clears, and may draw it again.
+        self.chrome.execute_script("arguments[0].focus(); arguments[0].select()", field)
+        field.send_keys(text or Keys.BACKSPACE)
 
     def click(self, selector: str) -> None:
         self.find(selector).click()
