@@ -112,7 +112,7 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     assert len(token) == 44
     assert token == run("plugin-bridge", "run", "--host=vrcnext", "--print-token")
     assert token == (tmp_path / ".vrcnext-plugins" / "token").read_text()
-    line = ["-n", "bridge", "--listen=127.0.0.1:0", data]
+    line = ["-n", "bridge", "--host=reference", "--listen=127.0.0.1:0", data]
     with printing([str(commands / "twistd"), *line], tmp_path, alone) as daemon:
         daemon.wait_for("listening on")
 
