@@ -103,9 +103,8 @@ class TokenTests(HomeCase):
                 self.note("build", page.result("plugins", "build"))
                 asking = connect(locate("reference", self.data, None))
                 self.addCleanup(asking.close)
-                rotated = run(
-                    self.home, "run", f"--data-dir={self.data}", "--rotate-token"
-                )
+                where = "--host=reference", f"--data-dir={self.data}"
+                rotated = run(self.home, "run", *where, "--rotate-token")
                 self.assertEqual(page.closed_with(), (1001, "token_rotated"))
                 with self.assertRaises(CommandError):
                     asking.call("plugins", "list", {})
