@@ -68,7 +68,7 @@ class PageFile:
         """
         Append whole lines.
 
-        Where no new generation can begin, the file begins anew at twice the limit: the
+        Where no new generation can begin, the file is emptied at twice the limit: the
         disk must not fill, and the newest lines are those that are looked for.
 
         :raise OSError: None of them was written.

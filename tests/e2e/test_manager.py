@@ -235,7 +235,7 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#install-url", url)
         browser.click("#look")
         self.shows("#looking", "This is on your own network.", "looking")
-        # Who leaves meanwhile is told nothing of it.
+        # Nothing is announced to who leaves meanwhile.
         fixture.go("/log")
         self.desktop.until_empty()
         self.assertNotIn("Cancelled", fixture.announced())

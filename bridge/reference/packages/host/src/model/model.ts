@@ -303,7 +303,7 @@ export class PageModel {
     return `Reload to ${kind.replace("~", what)}.`;
   }
 
-  /** Whether an operation can begin now: without a connection, and beside another, none can. */
+  /** Whether an operation can begin now: without a connection, or next to another, none can. */
   get mayOperate(): boolean {
     return this.isConnected && !this.operations.busy && !this.#updatingAll;
   }

@@ -52,7 +52,7 @@ export function usePreview(model: PageModel) {
     abort.current = undefined;
     setPhase({ name: "asked" });
   };
-  // Who has left is told nothing of it.
+  // Nothing is announced to who has left.
   useEffect(() => stop, []);
   return { phase, look, stop };
 }
