@@ -36,12 +36,10 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _SHORT_NAME: Final = re.compile(r"[^.]{0,7}~[0-9]{1,7}(\.[^.]{0,3})?")
 
 
-def check_name(name: bytes) -> tuple[str, str]:
+def check_name(name: bytes) -> str:
     """
-    Check the name of a file or a directory.
+    Check the name of a file or a directory, and return it.
 
-    :return: The name, and its folded form; two names in one directory must not fold
-        to the same.
     :raise BridgeError: ``clone_failed: …``, naming the rule that is broken.
     """
     if not 0 < len(name) <= _NAME_BYTES:
@@ -54,12 +52,7 @@ def check_name(name: bytes) -> tuple[str, str]:
     rule = _broken_rule(text) or _broken_rule(folded) or _reserved(folded)
     if rule is not None:
         raise _unsafe(rule)
-    return text, folded
-
-
-def names_collide() -> BridgeError:
-    """Return the error for two names that fold to the same."""
-    return clone_failed("two file names differ only in case or in form")
+    return text
 
 
 def _fold(text: str) -> str:
@@ -94,42 +87,49 @@ def _unsafe(rule: str) -> BridgeError:
 
 
 @define
-class TreeSize:
+class BoundedFiles:
     """
-    Counts the files of one tree, and refuses those beyond the limits.
+    Collects the files of one tree, and refuses what is unsafe or beyond the limits.
 
-    Every method raises ``BridgeError``, ``clone_failed: …``, naming the limit.
+    Every method raises ``BridgeError``, ``clone_failed: …``, naming the rule or limit.
+
+    :ivar files: The content of each, by its path.
+    :ivar bytes_left: How many bytes further files may have.
     """
 
-    _files: int = field(default=0, init=False)
-    _bytes: int = field(default=0, init=False)
+    files: dict[str, bytes] = field(factory=dict, init=False)
+    bytes_left: int = field(factory=lambda: limits.TREE_BYTES, init=False)
+    _entries: set[str] = field(factory=set, init=False)
 
-    @property
-    def bytes_left(self) -> int:
-        """The number of bytes that further files may have."""
-        return limits.TREE_BYTES - self._bytes
+    def enter(self, folder: str, name: bytes) -> str:
+        """
+        Check the place of a file or a directory, once for each.
 
-    def check_depth(self, directories: int) -> None:
-        """Check the number of directories that an entry is in."""
-        if directories > limits.TREE_DEPTH:
+        :param folder: The path of the directory it is in, with a slash at its end;
+            empty for the root.
+        :return: Its path.
+        """
+        if folder.count("/") > limits.TREE_DEPTH:
             raise clone_failed(f"more than {limits.TREE_DEPTH} directories deep")
-
-    def check_path(self, path: bytes) -> None:
-        """Check the length of a path."""
-        if len(path) > limits.TREE_PATH_BYTES:
+        path = folder + check_name(name)
+        if len(path.encode()) > limits.TREE_PATH_BYTES:
             raise clone_failed(f"a path of more than {limits.TREE_PATH_BYTES} bytes")
+        if (folded := _fold(path)) in self._entries:
+            raise clone_failed("two file names differ only in case or in form")
+        self._entries.add(folded)
+        # Directories count too: a tree may name the same one over and over.
+        if len(self._entries) > 2 * limits.TREE_FILES:
+            raise clone_failed("too many files and directories")
+        return path
 
-    def add_file(self) -> None:
-        """Count one file."""
-        self._files += 1
-        if self._files > limits.TREE_FILES:
-            raise clone_failed(f"more than {limits.TREE_FILES} files")
-
-    def add_bytes(self, count: int) -> None:
-        """Count the bytes of a file."""
-        self._bytes += count
-        if self._bytes > limits.TREE_BYTES:
+    def add(self, path: str, content: bytes) -> None:
+        """Add a file."""
+        self.bytes_left -= len(content)
+        if self.bytes_left < 0:
             raise self.too_many_bytes()
+        self.files[path] = content
+        if len(self.files) > limits.TREE_FILES:
+            raise clone_failed(f"more than {limits.TREE_FILES} files")
 
     def too_many_bytes(self) -> BridgeError:
         """Return the error for files that exceed ``bytes_left`` together."""

@@ -19,10 +19,8 @@ from attrs import field
 
 from ...classes import define, frozen
 from ...datadir.ownership import make_directories, write_file
-from ...protocol.errors import Prefix, plugin_error
-from ...protocol.limits import TREE_FILES
-from ..tree.tree import Tree
-from .bounds import TreeSize, check_name, clone_failed, names_collide
+from ..tree.tree import Tree, refused
+from .bounds import BoundedFiles, clone_failed
 from .pack import BLOB, COMMIT, TREE, Unpacked
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
@@ -63,7 +61,7 @@ def read_snapshot(
     shallow = _PARENT_LINE.match(content, tree.end()) is not None
     walk = _Walk(unpacked, check)
     walk.all_of(bytes.fromhex(tree[1].decode("ascii")))
-    return Snapshot(Tree(walk.files), walk.names, shallow)
+    return Snapshot(Tree(walk.bounded.files), walk.names, shallow)
 
 
 @define
@@ -72,53 +70,32 @@ class _Walk:
 
     _unpacked: Unpacked
     _check: Callable[[], None]
-    _size: TreeSize = field(factory=TreeSize, init=False)
-    files: dict[str, bytes] = field(factory=dict, init=False)
+    bounded: BoundedFiles = field(factory=BoundedFiles, init=False)
     names: dict[str, bytes] = field(factory=dict, init=False)
-    _directories: list[tuple[bytes, str, int]] = field(factory=list, init=False)
-    _seen: int = field(default=0, init=False)
+    _directories: list[tuple[bytes, str]] = field(factory=list, init=False)
 
     def all_of(self, root: bytes) -> None:
         """Collect every file below the tree ``root``."""
-        self._directories.append((root, "", 0))
+        self._directories.append((root, ""))
         while self._directories:
             self._check()
-            name, prefix, depth = self._directories.pop()
-            self._size.check_depth(depth)
-            self._directory(name, prefix, depth)
-
-    def _directory(self, name: bytes, prefix: str, depth: int) -> None:
-        taken = set()
-        for mode, raw, target in _entries(_content(self._unpacked, name, TREE)):
-            part, folded = check_name(raw)
-            if folded in taken:
-                raise names_collide()
-            taken.add(folded)
-            path = prefix + part
-            self._count(path)
-            if stat.S_ISDIR(mode):
-                self._directories.append((target, f"{path}/", depth + 1))
-            else:
-                self._file(mode, path, target)
-
-    def _count(self, path: str) -> None:
-        self._seen += 1
-        # Directories count too: a tree may name the same one over and over.
-        if self._seen > 2 * TREE_FILES:
-            raise clone_failed("too many files and directories")
-        self._size.check_path(path.encode("utf-8"))
+            name, folder = self._directories.pop()
+            for mode, part, target in _entries(_content(self._unpacked, name, TREE)):
+                path = self.bounded.enter(folder, part)
+                if stat.S_ISDIR(mode):
+                    self._directories.append((target, f"{path}/"))
+                else:
+                    self._file(mode, path, target)
 
     def _file(self, mode: int, path: str, name: bytes) -> None:
         if stat.S_ISLNK(mode):
-            raise plugin_error(Prefix.POLICY, f"{path}:1 symlink")
+            raise refused(path, "symlink")
         if stat.S_IFMT(mode) == _GITLINK:
-            raise plugin_error(Prefix.POLICY, f"{path}:1 submodule")
+            raise refused(path, "submodule")
         if not stat.S_ISREG(mode):
             raise clone_failed("an entry that is neither a file nor a directory")
-        content = _content(self._unpacked, name, BLOB)
-        self._size.add_bytes(len(content))
-        self.files[path], self.names[path] = content, name
-        self._size.add_file()
+        self.bounded.add(path, _content(self._unpacked, name, BLOB))
+        self.names[path] = name
 
 
 def _entries(tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:

@@ -133,12 +133,12 @@ class _Walk:
 
     def _add(self, entry: os.DirEntry[str], path: str) -> None:
         if entry.is_symlink():
-            raise _refused(path, "symlink")
+            raise refused(path, "symlink")
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder and path == GIT_FOLDER:
             return
         if entry.name == GIT_FOLDER:
-            raise _refused(os.path.dirname(path) or path, "submodule")
+            raise refused(os.path.dirname(path) or path, "submodule")
         if not is_folder:
             self._read(entry.path, path)
         elif len(self._folders) == CLONE_OBJECTS:
@@ -152,7 +152,7 @@ class _Walk:
         try:
             content = read_bounded(place, self._room)
         except NotRegularError:
-            raise _refused(path, "not a regular file") from None
+            raise refused(path, "not a regular file") from None
         except TooLargeError:
             raise _too_large() from None
         except OSError as e:
@@ -179,7 +179,8 @@ def _check_signable(path: str) -> None:
         raise unsigned(f"{shown(path)} is not UTF-8 in its name") from None
 
 
-def _refused(path: str, rule: str) -> BridgeError:
+def refused(path: str, rule: str) -> BridgeError:
+    """Return the refusal of what is no regular file: ``policy: <path>:1 <rule>``."""
     return plugin_error(Prefix.POLICY, f"{shown(path)}:1 {rule}")
 
 

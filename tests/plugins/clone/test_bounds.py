@@ -2,7 +2,7 @@ import sys
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.bounds import check_name
+from bridge.plugins.clone.bounds import BoundedFiles, check_name
 from bridge.protocol.errors import BridgeError
 
 
@@ -14,10 +14,10 @@ class CheckNameTests(SynchronousTestCase):
             *("[id].tsx", "a b.md", "README~", "caf\u00e9.md", "\u65e5\u672c\u8a9e.md"),
             *("console.ts", "com10", "aux-in.ts", "git~", "..a", "x" * 255),
         ):
-            self.assertEqual(check_name(name.encode("utf-8"))[0], name)
+            self.assertEqual(check_name(name.encode("utf-8")), name)
 
     def test_folding(self) -> None:
-        """Names that some system takes for one fold to the same."""
+        """Names that some system takes for one are not in one directory."""
         for names in (
             ("Main.TS", "main.ts"),
             ("caf\u00e9", "CAFE\u0301"),
@@ -25,7 +25,11 @@ class CheckNameTests(SynchronousTestCase):
             ("\ufb01le", "file"),
             ("\u1e9e", "ss"),
         ):
-            self.assertEqual(len({check_name(n.encode())[1] for n in names}), 1)
+            first, second = (name.encode() for name in names)
+            bounded = BoundedFiles()
+            bounded.enter("a/", first)
+            bounded.enter("", second)
+            self.assertRaises(BridgeError, bounded.enter, "A/", second)
 
     def test_attack_unsafe(self) -> None:
         """Names that some system reads otherwise are refused, without being quoted."""
