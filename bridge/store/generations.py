@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -25,7 +24,7 @@ from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.errors import BridgeError, UserError
 from ..protocol.strictjson import loads_unique
-from ..system.files import NO_WAIT, sync_directory, write_new
+from ..system.files import open_regular, sync_directory, write_new
 from .tables import Tables
 
 _NO_HARD_LINKS: Final = frozenset(
@@ -90,7 +89,7 @@ class Generations:
         damaged = []
         with _explained(self.path):
             for stray in (self._temporary, self._spare):
-                _remove(stray)
+                stray.unlink(missing_ok=True)
             for path in (self.path, self.previous):
                 try:
                     found = _tables(self.path, read_file(path))
@@ -171,7 +170,7 @@ class Generations:
 
     def _keep(self) -> None:
         """Make the current generation, which stays in its place, the previous one."""
-        _remove(self._spare)
+        self._spare.unlink(missing_ok=True)
         try:
             os.link(self.path, self._spare)
         except FileNotFoundError:
@@ -182,29 +181,17 @@ class Generations:
             write_new(self._spare, [read_file(self.path)])
         os.replace(self._spare, self.previous)
         # Replacing does nothing when both were names of one file already.
-        _remove(self._spare)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+        self._spare.unlink(missing_ok=True)
 
 
 def read_file(path: Path) -> bytes:
     """
-    Read one generation.
+    Read one generation, of which there may be a link.
 
     :raise OSError: It can't be read, or is not a regular file.
     """
-    # Opening a pipe would wait for its writer.
-    fd = os.open(path, os.O_RDONLY | NO_WAIT)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(fd)
+    with open_regular(os.path.realpath(path)) as file:
+        return file.read()
 
 
 def read_state(path: Path) -> Tables:

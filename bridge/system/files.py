@@ -145,8 +145,7 @@ def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
 
     :raise OSError: It could not be made; part of it may be there.
     """
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+    path.unlink(missing_ok=True)
     with create(path, mode) as file:
         file.writelines(pieces)
         file.flush()

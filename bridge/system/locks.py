@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from .files import NO_LINK, NO_WAIT
+from .files import NO_LINK, NO_WAIT, read_bounded
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
@@ -164,11 +164,7 @@ def _lock(lock: Lock, fd: int) -> None:
 
 def _pid(path: Path) -> int | None:
     try:
-        fd = os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT)
-        try:
-            text = os.read(fd, 32).strip()
-        finally:
-            os.close(fd)
+        text = read_bounded(path, 32).strip()
     except OSError:
         return None
     return int(text) if text.isdigit() else None

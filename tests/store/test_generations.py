@@ -155,6 +155,11 @@ class LoadTests(GenerationsCase):
         why = "kept is missing; kept.bak, the generation before it, is used"
         self.assertEqual(notice, why)
 
+    def test_linked(self) -> None:
+        """The file may be a link to where its user keeps it."""
+        self.file.path.symlink_to(self.file.path.rename(self.directory / "elsewhere"))
+        self.assertEqual(self.file.load()[0].get("a", "k"), 1)
+
     def test_refused_before_anything_is_touched(self) -> None:
         """A file of an unknown shape stays where it is, as does the rest."""
         self.file.path.write_bytes(b"damaged")

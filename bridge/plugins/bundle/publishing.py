@@ -182,8 +182,7 @@ def replace_file(path: Path, content: bytes) -> None:
         if read_bounded(path, len(content)) == content:
             return
     temporary = path.with_name(f"{path.name}.tmp")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
+    temporary.unlink(missing_ok=True)
     write_file(temporary, content)
     os.replace(temporary, path)
 

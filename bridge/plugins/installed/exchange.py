@@ -110,13 +110,7 @@ class Exchange:
         :raise FileExistsError: Something else is in the way.
         :raise OSError: It could not be done; ``undo`` reverts what was.
         """
-        place = directory / self.plugin_id
-        if self.new is None or os.path.lexists(directory / self.new):
-            if self.old is not None and not os.path.lexists(directory / self.old):
-                _move(place, directory / self.old)
-            if self.new is not None:
-                _move(directory / self.new, place)
-        sync_directory(directory)
+        self._replace(directory, self.old, self.new)
 
     def undo(self, directory: Path) -> None:
         """
@@ -125,12 +119,16 @@ class Exchange:
         :raise FileExistsError: Something else is in the way.
         :raise OSError: It could not be done.
         """
+        self._replace(directory, self.new, self.old)
+
+    def _replace(self, directory: Path, out: str | None, back: str | None) -> None:
+        """Give the tree in place the name ``out``, and put ``back`` there."""
         place = directory / self.plugin_id
-        if self.old is None or os.path.lexists(directory / self.old):
-            if self.new is not None and not os.path.lexists(directory / self.new):
-                _move(place, directory / self.new)
-            if self.old is not None:
-                _move(directory / self.old, place)
+        if back is None or os.path.lexists(directory / back):
+            if out is not None and not os.path.lexists(directory / out):
+                _move(place, directory / out)
+            if back is not None:
+                _move(directory / back, place)
         sync_directory(directory)
 
 
@@ -222,5 +220,4 @@ class Journal:
 
     def tidy(self) -> None:
         """Remove what a crash left while the journal was being written."""
-        with suppress(FileNotFoundError):
-            os.unlink(self._path.with_name(self._path.name + ".tmp"))
+        self._path.with_name(self._path.name + ".tmp").unlink(missing_ok=True)
