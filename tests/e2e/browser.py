@@ -29,6 +29,15 @@ _FLAGS = (
     "--window-size=1000,1100",
 )
 
+# In a document that comes with the press, nothing is noted.
+_NOTE_PRESS = """
+globalThis.hasArrived = false;
+const note = ({ target }) => {
+  globalThis.hasArrived ||= arguments[0].contains(target);
+};
+addEventListener("click", note, { capture: true, once: true });
+"""
+
 
 class Browser:
     """A page and what a user does in it."""
@@ -78,7 +87,17 @@ class Browser:
         field.send_keys(text or Keys.BACKSPACE)
 
     def click(self, selector: str) -> None:
-        self.find(selector).click()
+        """Press it; again where the page moved it away from under the pointer."""
+
+        def press() -> bool:
+            element = self.find(selector)
+            self.chrome.execute_script(_NOTE_PRESS, element)
+            element.click()
+            return (
+                self.chrome.execute_script("return globalThis.hasArrived") is not False
+            )
+
+        self.until(f"{selector} is pressed", press)
 
     def answer(self, answer: str) -> None:
         """Press ``yes``, ``no`` or ``off`` in a question, once that counts."""
