@@ -25,7 +25,7 @@ _COMMIT = r"\A[0-9a-f]{40}\Z"
 
 class RemotesContract:
     """
-    Facts about all ``Remotes``.
+    Facts about ``Repositories`` and their double.
 
     The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
     repository with the file ``main.ts``, whose ``self.tip`` is 2 commits ahead of
@@ -143,7 +143,7 @@ class FakeRemotesTests(RemotesContract, TestCase):
 
 class BuilderContract:
     """
-    Facts about everything that ``Builds``.
+    Facts about ``Builder`` and its double.
 
     The test case makes it in ``setUp``, as ``self.subject``, for the installed plugins
     ``aa`` and ``bb``.  After ``make_broken`` a build fails for a reason that an author

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from attrs import evolve
 from twisted.internet.defer import Deferred
@@ -48,32 +48,10 @@ _LOOK_MARGIN_SECONDS: Final = 0.5
 T = TypeVar("T")
 
 
-class Remotes(Protocol):
-    """
-    Repositories, by their URLs; see ``Repositories``.
-
-    Each method can be cancelled.
-    """
-
-    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
-        """
-        Clone the default branch of ``url`` and return its commit.
-
-        :param progress: Accepts the bytes received so far; called at most
-            ``PROGRESS_PER_SECOND`` times a second.
-        """
-
-    async def tip(self, url: str) -> str:
-        """Return the commit of the default branch."""
-
-    async def behind(self, url: str, current: str) -> Behind | None:
-        """Count how far ``current`` is behind; ``None`` when it is the tip."""
-
-
 @frozen
 class Repositories:
     """
-    Repositories over https.
+    Repositories over https.  Each method can be cancelled.
 
     :ivar clock: Measures the time they may take.
     :ivar in_thread: Where what they send is read and unpacked.

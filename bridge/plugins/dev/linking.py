@@ -33,11 +33,10 @@ from ...store.store import Store
 from ..bundle.build import Report
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import LinkedTree, ListEntry, Trees
-from ..operations.candidate import Scans
 from ..operations.jobs import Jobs
 from ..operations.rebuild import EventSink, Rebuild
 from ..policy.rules.table import Hit
-from ..policy.scan import refuse
+from ..policy.scan import Scanner, refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
 from .reading import read_files
@@ -74,7 +73,7 @@ class Linking:
     _sink: EventSink
     _now: Callable[[], float]
     _in_thread: InThread
-    _scanner: Scans
+    _scanner: Scanner
     _commands: set[Holder] = field(factory=set, init=False)
     _scans: dict[Holder, Deferred[list[Hit]]] = field(factory=dict, init=False)
     _turn: DeferredLock = field(factory=DeferredLock, init=False)

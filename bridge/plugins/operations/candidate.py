@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredSemaphore, succeed
@@ -27,10 +27,9 @@ from ...protocol.rules import Text
 from ...protocol.steps import Step
 from ...settings.host import HostProfile
 from ...system.files import remove
-from ..clone.repositories import Remotes
+from ..clone.repositories import Repositories
 from ..installed.trees import Trees
-from ..policy.rules.table import Hit
-from ..policy.scan import SourcesRefusedError, refuse
+from ..policy.scan import Scanner, SourcesRefusedError, refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
@@ -134,13 +133,6 @@ class KeptTree:
         )
 
 
-class Scans(Protocol):
-    """Scans trees against the source policy; see ``Scanner``."""
-
-    async def scan(self, tree: Tree) -> list[Hit]:
-        """Return the violations in a tree."""
-
-
 @frozen
 class Candidate:
     """
@@ -173,8 +165,8 @@ class CandidateFetcher:
     :ivar in_thread: Where the checks run.
     """
 
-    _remotes: Remotes
-    _scanner: Scans
+    _remotes: Repositories
+    _scanner: Scanner
     _trees: Trees
     _profile: HostProfile
     _clock: IReactorTime
@@ -192,7 +184,11 @@ class CandidateFetcher:
         return self._kept.manifest(url, pin)
 
     async def fetch(
-        self, job: Job, url: str, pin: Pin | None = None, remotes: Remotes | None = None
+        self,
+        job: Job,
+        url: str,
+        pin: Pin | None = None,
+        remotes: Repositories | None = None,
     ) -> Candidate:
         """
         Fetch what is at ``url``, or take what a preview has kept, and check it.
@@ -255,7 +251,9 @@ class CandidateFetcher:
                 self._log.warn("source policy: {hit}{why}", hit=hit.report, why=why)
             raise
 
-    async def _clone(self, job: Job, url: str, root: Path, remotes: Remotes) -> str:
+    async def _clone(
+        self, job: Job, url: str, root: Path, remotes: Repositories
+    ) -> str:
         def received(count: int) -> None:
             job.reached(Step.CLONE, f"Received {count:,} bytes")
 

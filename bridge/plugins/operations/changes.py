@@ -18,7 +18,7 @@ from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store.store import Store
 from ...store.tables import Edit, Remove
-from ..clone.repositories import Remotes
+from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust, signed_earlier
@@ -74,7 +74,7 @@ class PluginChanges:
     _trees: Trees
     _now: Callable[[], float]
     _in_thread: InThread
-    _remotes: Remotes
+    _remotes: Repositories
 
     def install(
         self,

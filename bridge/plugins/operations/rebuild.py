@@ -23,18 +23,11 @@ from ...concurrency.shares import SharedRuns
 from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
-from ..bundle.build import Report
+from ..bundle.build import Builder, Report
 from ..installed.records import read_records
 from ..installed.trees import Broken, ListEntry, PluginList, Trees
-from ..tree.tree import Verified, Verify
+from ..tree.tree import Verified
 from .jobs import Jobs
-
-
-class Builds(Protocol):
-    """Makes bundles; see ``Builder``."""
-
-    async def build(self, verify: Verify, needed: frozenset[str]) -> Report:
-        """Verify trees and bundle them; a failed build is a report too."""
 
 
 class EventSink(Protocol):
@@ -57,7 +50,7 @@ class Rebuild:
 
     _store: Store
     _trees: Trees
-    _builder: Builds
+    _builder: Builder
     _sink: EventSink
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)

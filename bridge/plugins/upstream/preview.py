@@ -28,7 +28,7 @@ from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...protocol.steps import Step
 from ...store.store import Store
 from ..clone.history import LogEntry
-from ..clone.repositories import Remotes
+from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
@@ -43,7 +43,7 @@ from ..tree.manifest import Manifest, check_id, differences
 from ..upstream.previewed import read_changelog
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 
-Reach = Callable[[frozenset[tuple[str, int]]], Remotes]
+Reach = Callable[[frozenset[tuple[str, int]]], Repositories]
 """
 Returns what reaches public hosts, and the private addresses and names that are passed,
 each with its port.
@@ -67,7 +67,7 @@ class Previewer:
     _prompting: Prompting
     _fetcher: CandidateFetcher
     _kept: KeptTree
-    _remotes: Remotes
+    _remotes: Repositories
     _reach: Reach
     _may_ask: bool
     _trust: Trust
@@ -179,7 +179,7 @@ class Previewer:
 
     async def _private_reach(
         self, job: Job, url: str, addresses: tuple[str, ...]
-    ) -> Remotes:
+    ) -> Repositories:
         """Ask whether this host may be reached, this once."""
         if not self._may_ask:
             raise _private("private hosts are not allowed")
@@ -197,7 +197,7 @@ class Previewer:
         return self._reach(frozenset((one, target.port) for one in allowed))
 
     async def _compared(
-        self, job: Job, candidate: Candidate, remotes: Remotes
+        self, job: Job, candidate: Candidate, remotes: Repositories
     ) -> Preview:
         """Compare a candidate with what is installed, and keep it."""
         job.reached(Step.COMPARE, "Comparing it with what is installed")
@@ -231,7 +231,7 @@ class Previewer:
         candidate: Candidate,
         record: Record,
         old: Manifest | None,
-        remotes: Remotes,
+        remotes: Repositories,
     ) -> Changelog | None:
         if record.url != candidate.url or record.commit == candidate.commit:
             return None

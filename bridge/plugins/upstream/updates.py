@@ -1,9 +1,8 @@
 """
 Which installed plugins are behind their repositories.
 
-Remotes are checked many at a time, alongside operations and without their locks.  A
-result is kept for a while with the commit it was compared with, so an update
-invalidates it.
+Many are checked at a time, alongside operations and without their locks.  A result is
+kept for a while with the commit it was compared with, so an update invalidates it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ...protocol.errors import (
     shutting_down,
 )
 from ..clone.history import Behind, LogEntry
-from ..clone.repositories import Remotes
+from ..clone.repositories import Repositories
 from ..installed.records import Entries, read_records
 
 
@@ -127,7 +126,7 @@ class Updates:
     """Checks for updates."""
 
     _records: Entries
-    _remotes: Remotes
+    _remotes: Repositories
     _clock: IReactorTime
     _sources: dict[str, _Source] = field(factory=dict)
     _places: DeferredSemaphore = field(
@@ -146,7 +145,7 @@ class Updates:
         """
         Find the plugins that are behind, by id.
 
-        Remotes that take longer than an answer may are looked at further, and their
+        Those that take longer than an answer may are looked at further, and their
         results are in a later answer.
 
         :param fresh: Look at every remote, however recently that was done; but no more

@@ -230,21 +230,21 @@ class Bench:
             lambda root: self.threads(remove, root),
         )
         self.kept = KeptTree(self.clock, self.now, self.threads)
-        self.rebuild = Rebuild(self.store, self.trees, self.builder, self.sink)
+        parts: Any = (self.trees, self.builder, self.sink)
+        self.rebuild = Rebuild(self.store, *parts)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         now = self.now
         self.settlement = InstalledSet(
             self.jobs, store, trees, self.rebuild, self.sink, threads, self.journal
         )
-        self.fetcher = CandidateFetcher(
-            self.cloner, self.scanner, trees, PROFILE, clock, now, threads, self.kept
-        )
+        parts = (trees, PROFILE, clock, now, threads, self.kept)
+        self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
         asking = (self.jobs, self.prompting, self.fetcher)
         shared = (self.trust, store, trees)
-        parts: Any = (*asking, self.settlement, *shared, now, threads, self.cloner)
+        parts = (*asking, self.settlement, *shared, now, threads, self.cloner)
         self.changes = PluginChanges(*parts)
         parts = (
             *asking,
