@@ -240,10 +240,8 @@ class ControlSocket(Factory):
 
         :return: Fires when all of them have ended.
         """
-        ended: list[Deferred[None]] = []
-        for connection in list(self._connections):
-            waiting: Deferred[None] = Deferred()
-            connection.ended.chainDeferred(waiting)
-            ended.append(waiting)
+        connections = list(self._connections)
+        ended = DeferredList([connection.ended for connection in connections])
+        for connection in connections:
             connection.close(reason)
-        return DeferredList(ended)
+        return ended

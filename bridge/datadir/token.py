@@ -12,17 +12,14 @@ import base64
 import contextlib
 import os
 import re
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from ..protocol.errors import UserError
-from ..system.files import NO_LINK, NO_WAIT, sync_directory, write_new
+from ..system.files import open_regular, sync_directory, write_new
 from ..system.users import has_owners, is_own
 
 TOKEN_BYTES = 32
-# Not blocking: opening a FIFO would wait for its writer, forever.
-_READ = os.O_RDONLY | NO_LINK | NO_WAIT
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
@@ -38,16 +35,14 @@ def read_token(path: Path) -> str:
     :raise TokenError: The file is there but can't be used.
     """
     try:
-        fd = os.open(path, _READ)
-        try:
-            _check(path, os.fstat(fd))
-            value = os.read(fd, 256).strip()
-        finally:
-            os.close(fd)
+        with open_regular(path) as file:
+            _check(path, os.fstat(file.fileno()))
+            value = file.read(256).strip()
     except FileNotFoundError:
         raise
     except OSError:
-        raise TokenError(_with_fix(path, "cannot be read, or is a link")) from None
+        why = "cannot be read, is a link, or is not a file"
+        raise TokenError(_with_fix(path, why)) from None
     if _FORM.fullmatch(value) is None:
         raise TokenError(_with_fix(path, "does not hold a token"))
     return value.decode("ascii")
@@ -105,8 +100,6 @@ def _place_first(own: Path, path: Path) -> None:
 
 
 def _check(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise TokenError(_with_fix(path, "is not a file"))
     if not is_own(status):
         raise TokenError(_with_fix(path, "belongs to another user"))
     if has_owners() and status.st_mode & 0o077:

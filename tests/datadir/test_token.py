@@ -109,7 +109,7 @@ class RefusedTests(TokenCase):
         self.assertEqual(self.files(), ["other"])
         self.write(b"x" * 43, 0o400)
         read_or_make_token(self.path)
-        with mock.patch("os.read", side_effect=OSError(errno.EIO, "")):
+        with mock.patch("os.fstat", side_effect=OSError(errno.EIO, "")):
             self.assertIn("cannot be read", self.refused())
         other = os.geteuid() + 1
         self.patch(os, "geteuid", lambda: other)
