@@ -13,7 +13,7 @@ copies with all that has such a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -166,7 +166,7 @@ class Linking:
         before = self._trees.linked.get(plugin_id)
         built = False
         try:
-            report = await self._build_with(plugin_id, new)
+            report = await self._build_with({plugin_id: new})
             if not report.ok:
                 # As its author knows the files.
                 why = report.errors[0].replace(f"plugins/{LINKED}{plugin_id}/", "")
@@ -174,14 +174,15 @@ class Linking:
             built = True
         finally:
             if not built and self._trees.linked.get(plugin_id) is not before:
-                await self._build_with(plugin_id, before)
+                await self._build_with({plugin_id: before})
         return report
 
-    async def _build_with(self, plugin_id: str, tree: LinkedTree | None) -> Report:
-        """Replace the tree while nothing is built, and build."""
+    async def _build_with(self, trees: Mapping[str, LinkedTree | None]) -> Report:
+        """Replace trees while nothing is built, and build."""
         async with self._rebuild.lock:
-            await self._replace(plugin_id, tree)
-            building = self._rebuild.build(*[plugin_id] * (tree is not None))
+            for plugin_id, tree in trees.items():
+                await self._replace(plugin_id, tree)
+            building = self._rebuild.build(*(one for one in trees if trees[one]))
         return await building
 
     async def _replace(self, plugin_id: str, tree: LinkedTree | None) -> None:
@@ -217,21 +218,11 @@ class Linking:
             ids = [one for one, tree in linked if tree.command not in self._commands]
             if not ids:
                 return
-            try:
-                async with self._jobs.commit_lock:
-                    await self._build_without(ids)
-            except Exception:  # noqa: BLE001
-                self._log.failure("could not unlink a plugin")
-            for plugin_id in ids:
-                self._log.info("{id} is no longer linked", id=plugin_id)
-
-    async def _build_without(self, ids: list[str]) -> None:
-        try:
-            async with self._rebuild.lock:
+            async with self._jobs.commit_lock:
+                try:
+                    await self._build_with(dict.fromkeys(ids))
+                except Exception:  # noqa: BLE001
+                    self._log.failure("could not unlink a plugin")
                 for plugin_id in ids:
-                    await self._replace(plugin_id, None)
-                building = self._rebuild.build()
-            await building
-        finally:
-            for plugin_id in ids:
-                self._trees.linked.pop(plugin_id, None)
+                    self._trees.linked.pop(plugin_id, None)
+                    self._log.info("{id} is no longer linked", id=plugin_id)

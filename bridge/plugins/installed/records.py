@@ -109,6 +109,20 @@ def recorded(store: Entries, plugin_id: str) -> Record:
     return read_record(store.get(RECORDS, plugin_id))
 
 
+def check_signed(record: Record) -> None:
+    """
+    Check that a plugin's record is not from before plugins were signed.
+
+    :raise BridgeError: ``reinstall_required``.
+    """
+    if not record.key_id:
+        raise plugin_error(
+            Prefix.REINSTALL_REQUIRED,
+            "the record names no signing key; uninstall the plugin and install it "
+            "again",
+        )
+
+
 def is_recorded(store: Entries, plugin_id: str) -> bool:
     """Whether there is a record, damaged or not: it may be ``null``."""
     return plugin_id in store.entries(RECORDS)

@@ -36,7 +36,7 @@ from ..tree.manifest import (
 )
 from ..tree.signature import verify_tree
 from ..tree.tree import Tree, Verified, read_tree, unreadable
-from .records import Record
+from .records import Record, check_signed
 
 
 @frozen(kw_only=True)
@@ -275,12 +275,7 @@ class Trees:
                 "an operation that failed can't be taken back yet; that is tried again "
                 "by the next one, and by the next start",
             )
-        if not record.key_id:
-            raise plugin_error(
-                Prefix.REINSTALL_REQUIRED,
-                "the record names no signing key; uninstall the plugin and install "
-                "it again",
-            )
+        check_signed(record)
         tree = read_tree(self._root(plugin_id))
         # It was accepted; that the clock was set back since changes nothing.
         signed = verify_tree(tree, plugin_id, self._profile, now=math.inf)

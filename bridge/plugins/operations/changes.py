@@ -24,6 +24,7 @@ from ..installed.exchange import Exchange
 from ..installed.keys import Trust, signed_earlier
 from ..installed.records import (
     Record,
+    check_signed,
     former,
     is_recorded,
     recorded,
@@ -112,7 +113,7 @@ class PluginChanges:
             self._trust.check_mark(plugin_id, candidate.signed)
         else:
             self._refuse_older(plugin_id, candidate, lost, None)
-            await self._ask_for_key(job, candidate, lost)
+            await self._prompting.ask_to_rotate(job, candidate, lost.key_id)
         is_known = shown is not None
         accepted = await self._prompting.ask_for_trust(
             job, candidate, is_known=is_known
@@ -190,7 +191,7 @@ class PluginChanges:
         await self._prompting.ask(job, prompt)
         candidate = await self._fetcher.fetch(job, record.url, pin)
         self._refuse_older(plugin_id, candidate, record, installed)
-        await self._ask_for_key(job, candidate, record)
+        await self._prompting.ask_to_rotate(job, candidate, record.key_id)
         accepted = await self._prompting.ask_for_trust(job, candidate)
         # A changed tree could hide what the new version gains.
         old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
@@ -221,12 +222,6 @@ class PluginChanges:
         if candidate.signed.signed_at < record.signed_at:
             raise signed_earlier(candidate.signed.signed_at, record.signed_at)
         self._trust.check_mark(plugin_id, candidate.signed)
-
-    async def _ask_for_key(
-        self, job: Job, candidate: Candidate, record: Record
-    ) -> None:
-        if record.key_id not in ("", candidate.signed.key_id):
-            await self._prompting.ask_to_rotate(job, candidate, record.key_id)
 
     async def _begin_move(self, job: Job, candidate: Candidate, accepted: bool) -> None:
         """
@@ -341,12 +336,7 @@ def updatable(store: Store, plugin_id: str) -> Record:
     :raise BridgeError: ``not_installed``, ``reinstall_required`` or ``not_https``.
     """
     record = recorded(store, plugin_id)
-    if not record.key_id:
-        raise plugin_error(
-            Prefix.REINSTALL_REQUIRED,
-            f"the record of {plugin_id} names no signing key; uninstall the plugin "
-            "and install it again",
-        )
+    check_signed(record)
     check_url(record.url)
     return record
 

@@ -110,14 +110,16 @@ class Prompting:
 
     async def ask_to_rotate(self, job: Job, candidate: Candidate, old: str) -> None:
         """
-        Ask whether a plugin may change from the key ``old`` to its candidate's.
+        Ask whether a plugin may change from the key ``old``, if it has one, to another.
 
         :raise BridgeError: See ``ask_for_trust``.
         """
-        prompt = self.prompts(job).rotate_key(
-            candidate.manifest.id, candidate.url, old, candidate.signed.key_id
-        )
-        await self._ask_for_key(job, prompt)
+        new = candidate.signed.key_id
+        if old not in ("", new):
+            prompt = self.prompts(job).rotate_key(
+                candidate.manifest.id, candidate.url, old, new
+            )
+            await self._ask_for_key(job, prompt)
 
     async def ask_to_grow(
         self, job: Job, candidate: Candidate, old: Manifest | None
