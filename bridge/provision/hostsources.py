@@ -250,27 +250,20 @@ def installed_sources(folder: Path) -> Sources:
     return found
 
 
-def unmodified_sources(data: DataDir) -> Sources | None:
+def unmodified_sources(data: DataDir, folder: Path | None = None) -> Sources | None:
     """
     Read what is in place, if nobody changed it since it was installed.
 
+    :param folder: Another place than ``host/``.
     :return: ``None`` when somebody did, or nobody knows.
     """
+    folder = folder or data.host
     try:
-        return _unmodified(data.checked(data.host))
+        record = _record(data.checked(folder))
+        found = installed_sources(folder) if record else {}
     except OSError:
         return None
-
-
-def _unmodified(folder: Path) -> Sources | None:
-    record = _record(folder)
-    if record is None:
-        return None
-    try:
-        found = installed_sources(folder)
-    except OSError:
-        return None
-    return found if digest_of(found) == record.digest else None
+    return found if record and digest_of(found) == record.digest else None
 
 
 def install_sources(
@@ -325,7 +318,7 @@ def end_replacement(data: DataDir) -> None:
     old = data.host_old
     if old.exists() and not data.host.exists():
         old.rename(data.host)
-    if old.exists() and any(old.iterdir()) and _unmodified(old) is None:
+    if old.exists() and any(old.iterdir()) and unmodified_sources(data, old) is None:
         old.rename(next(path for path in _kept_paths(data) if not path.exists()))
     with suppress(OSError):
         remove(data.host_new)
