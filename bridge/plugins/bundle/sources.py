@@ -233,7 +233,8 @@ def check_map(
         name = posixpath.normpath(posixpath.join(directory, unquote(source)))
         if name in inputs:
             contents.append(_quoted(name, read(name)))
-            shares.update(_share(name, len(contents[-1])))
+            if name.startswith(PLUGINS):
+                shares[name.split("/")[1]] += len(contents[-1])
         elif name.startswith(PACKAGES):
             contents.append(b"null")
         else:
@@ -249,12 +250,6 @@ def _quoted(name: str, content: bytes) -> bytes:
         pieces = [orjson.dumps(piece)[1:-1] for piece in _decoded(content)]
         return b'"' + b"".join(pieces) + b'"'
     raise BuildError(f"{shown(name)} is not UTF-8")
-
-
-def _share(path: str, size: int) -> dict[str, int]:
-    if not path.startswith(PLUGINS):
-        return {}
-    return {path.removeprefix(PLUGINS).partition("/")[0]: size}
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:

@@ -190,7 +190,8 @@ class Server:
             failed = clone_failed("the host is not on the public internet")
             raise evolve(e, code=failed.code, message=failed.message) from None
         except BridgeError as e:
-            raise _as_clone_failed(e) from None
+            is_named = e.message.startswith(f"{Prefix.CLONE_FAILED}:")
+            raise e if is_named else clone_failed(e.message) from None
         return head, bytes(answer)
 
     def _followed(self, location: str) -> str:
@@ -224,9 +225,3 @@ def _received(head: Head) -> _Received:
 
 def _header(head: Head, name: str) -> str:
     return next((values[0] for one, values in head.headers if one == name), "")
-
-
-def _as_clone_failed(error: BridgeError) -> BridgeError:
-    if error.message.startswith(f"{Prefix.CLONE_FAILED}:"):
-        return error
-    return clone_failed(error.message)

@@ -106,6 +106,9 @@ def read_changelog(tree: Tree, version: str, since: str) -> str:
     """
     Return the part of a changelog that is about the versions of an update.
 
+    A section starts with a heading that begins with a version, and ends at the next
+    such heading.
+
     :param version: The tree's own version.
     :param since: The installed version; its section and older ones are left out.
     :return: Lines without control characters, at most ``CHANGELOG_CHARACTERS``; empty
@@ -114,19 +117,9 @@ def read_changelog(tree: Tree, version: str, since: str) -> str:
     content = tree.files.get(CHANGELOG_FILE, b"")
     if len(content) > CHANGELOG_BYTES:
         return ""
-    return sections(content.decode("utf-8-sig", "replace"), version, since)
-
-
-def sections(text: str, version: str, since: str) -> str:
-    """
-    Pick the sections of the versions after ``since``, up to ``version``.
-
-    See ``read_changelog``.  A section starts with a heading that begins with a
-    version, and ends at the next such heading.
-    """
     kept: list[str] = []
     wanted = False
-    for line in text.splitlines():
+    for line in content.decode("utf-8-sig", "replace").splitlines():
         found = _version_of(line)
         if found is not None:
             wanted = is_lower(since, found) and not is_lower(version, found)

@@ -1,7 +1,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.tree import Tree
-from bridge.plugins.upstream.previewed import read_changelog, sections
+from bridge.plugins.upstream.previewed import read_changelog
 from bridge.protocol.limits import CHANGELOG_BYTES
 
 TEXT = """\
@@ -29,7 +29,7 @@ TEXT = """\
 """
 
 
-class SectionsTests(SynchronousTestCase):
+class ReadChangelogTests(SynchronousTestCase):
     def test_versions(self) -> None:
         """The sections after the installed version are picked, up to the new one."""
         older = "## v1.1.5\n\n- Something older."
@@ -49,10 +49,9 @@ class SectionsTests(SynchronousTestCase):
                 for heading in ("1.2.0, May", "1.2.0; x", "Release 1.2.0", "**1.2.0**")
             ),
         ):
-            self.assertEqual(sections(text, version, since), found)
+            tree = Tree({"CHANGELOG.md": text.encode()})
+            self.assertEqual(read_changelog(tree, version, since), found)
 
-
-class ReadChangelogTests(SynchronousTestCase):
     def test_attack_file(self) -> None:
         """The file at the root is read as UTF-8, unless it is missing or too large."""
         huge = b"## 1.2.0\n" + b"x" * CHANGELOG_BYTES
