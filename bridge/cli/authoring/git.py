@@ -17,13 +17,10 @@ from typing import Final
 from ...protocol.text import shown
 from ..terminal import CommandError
 
-_OVERRIDDEN: Final = (
-    r"^(core\.(excludesfile|autocrlf|eol|attributesfile)$|safe\.directory$|filter\.)"
-)
-_OF_TREE: Final = ("local", "worktree")
 _ELSEWHERE: Final = (
     *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
 )
+_OF_AUTHOR: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
 
 def git(
@@ -53,48 +50,32 @@ def _harmless_environ(root: Path) -> dict[str, str]:
     """
     Return an environment in which git runs nothing of a tree that others have made.
 
-    What the author has said of every work tree holds: what to ignore, how
-    lines end, whom to trust.
+    What the author has configured for every work tree holds: what to ignore, how lines
+    end, whom to trust.
     """
-    own = {name: t for name, t in os.environ.items() if not name.startswith("GIT_")}
-    return own | {
-        # Its configuration may name a program to fetch lost objects by.
+    environ = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith("GIT_") or name in _OF_AUTHOR
+    }
+    # No repository above the tree is taken for it.
+    environ["GIT_CEILING_DIRECTORIES"] = str(root.resolve().parent)
+    look = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    # 1: there is none.  Whatever else it fails by, a filter might be overlooked.
+    filters = os.fsdecode(_run(root, look, environ, b"", fine=(0, 1))).split("\0")
+    return environ | {
+        # The tree's configuration may name a program to fetch lost objects by.
         "GIT_ALLOW_PROTOCOL": "",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
-        **_ceiling(root),
-        **_given([("core.fsmonitor", "false"), *_overridden(root)]),
+        **_given({"core.fsmonitor": "false", **dict.fromkeys(filters[:-1], "")}),
     }
 
 
-def _ceiling(root: Path) -> dict[str, str]:
-    """Return the variable by which no repository above the tree is taken for it."""
-    return {"GIT_CEILING_DIRECTORIES": str(root.resolve().parent)}
-
-
-def _overridden(root: Path) -> list[tuple[str, str]]:
-    """List the options of the author that hold, and every filter, which is emptied."""
-    look = ("config", "--show-scope", "-z", "--get-regexp", _OVERRIDDEN)
-    # 1: there is none.  Whatever else it fails by, a filter might be overlooked.
-    environ = _author_environ() | _ceiling(root)
-    output = os.fsdecode(_run(root, look, environ, b"", fine=(0, 1)))
-    words = output.split("\0")[:-1]
-    options = []
-    for scope, entry in zip(words[::2], words[1::2], strict=True):
-        name, _, text = entry.partition("\n")
-        if name.startswith("filter."):
-            options.append((name, ""))
-        elif scope not in _OF_TREE:
-            options.append((name, text))
-    return options
-
-
-def _given(options: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _given(options: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that give options to git, whatever is in their names."""
     environ = {"GIT_CONFIG_COUNT": str(len(options))}
-    for number, (name, text) in enumerate(options):
+    for number, (name, text) in enumerate(options.items()):
         environ |= {
             f"GIT_CONFIG_KEY_{number}": name,
             f"GIT_CONFIG_VALUE_{number}": text,
