@@ -187,7 +187,9 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
     except OSError as e:
         if e.errno not in _TAKES_NO_MORE:
             raise
-        _give_up_output()
+        from .terminal import give_up_output
+
+        give_up_output()
         if e.errno != errno.EPIPE:
             sys.stderr.write(f"{PROGRAM}: {e.strerror}\n")
         return 1
@@ -247,9 +249,3 @@ def _host_of(program: str) -> str | None:
     from ..settings.host import host_commands
 
     return host_commands().get(program)
-
-
-def _give_up_output() -> None:
-    """Keep Python from writing the rest again at its exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

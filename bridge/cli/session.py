@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, TextIO
 
+import click
 from attrs import field
 
 from ..classes import define
@@ -28,8 +29,6 @@ from .terminal import print_result, takes_escapes, wants_colour
 
 _WIDTH: Final = 20
 _COLUMNS: Final = 80
-_BAR: Final = "\x1b[32m"
-_NORMAL: Final = "\x1b[0m"
 _ERASED: Final = "\r\x1b[K"
 
 _ORDER: Final[tuple[str, ...]] = (
@@ -50,14 +49,10 @@ class ProgressLine:
     Shows one operation.
 
     :ivar stream: Standard error, so that standard output has only the result.
-    :ivar terminal: Whether a line can be written over.
-    :ivar colour: Whether the terminal takes colours.
     :ivar prompts: Whether the daemon shows prompts, which the user has to answer.
     """
 
     stream: TextIO
-    terminal: bool
-    colour: bool = False
     prompts: bool = True
     _last: str = field(default="", init=False)
     _reached: int = field(default=0, init=False)
@@ -76,7 +71,7 @@ class ProgressLine:
             where = "Answer the prompt on your desktop"
             # First, as what does not fit in a narrow terminal is cut.
             message = f"{where if self.prompts else 'No prompt is shown'}: {message}"
-        if self.terminal:
+        if takes_escapes(self.stream):
             self._write(self._bar(message))
             self._shown = True
         elif message != self._last:
@@ -98,8 +93,8 @@ class ProgressLine:
         done = _WIDTH * self._reached // len(_ORDER)
         bar = "#" * done + "." * (_WIDTH - done)
         room = max(0, self._columns() - _WIDTH - 4)
-        if self.colour:
-            bar = f"{_BAR}{bar}{_NORMAL}"
+        if wants_colour(self.stream):
+            bar = click.style(bar, "green")
         return f"{_ERASED}[{bar}] {message[:room]}"
 
     def _columns(self) -> int:
@@ -159,12 +154,13 @@ class Session:
         params["ref"] = self._ref = os.urandom(16).hex()
         self._operation, self._is_late = "", False
         self.connection.pushed = self._pushed
-        with self._interruptible():
-            try:
-                return self.connection.call("plugins", method, params)
-            finally:
-                self._ref = ""
-                self.progress.end()
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            return self.connection.call("plugins", method, params)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._ref = ""
+            self.progress.end()
 
     def raise_if_interrupted(self) -> None:
         """
@@ -184,14 +180,6 @@ class Session:
         self.progress.report(data)
         if begun and self.interrupted:
             self._cancel()
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        before = signal.signal(signal.SIGINT, self._interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     def _interrupt(self, *_: object) -> None:
         if self.interrupted:
@@ -222,13 +210,7 @@ def session(
     :param as_json: Whether to print JSON.
     """
     connection = connect(place, dev=dev)
-    stream = sys.stderr
-    progress = ProgressLine(
-        stream,
-        takes_escapes(stream, os.environ),
-        wants_colour(stream, os.environ),
-        shows_prompts(connection.welcome),
-    )
+    progress = ProgressLine(sys.stderr, shows_prompts(connection.welcome))
     try:
         yield Session(place, connection, progress, as_json)
     finally:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -17,11 +17,6 @@ import click
 from ..protocol.errors import UserError
 from ..protocol.text import INVISIBLE
 from ..system.files import create
-
-_KEY: Final = "34;1"
-_STRING: Final = "32"
-_NUMBER: Final = "36"
-_WORD: Final = "35"
 
 # Marks, of which not all are called combining, and joiners.
 _NO_COLUMN: Final = ("Mn", "Me", "Cf")
@@ -55,48 +50,26 @@ def reported(what: str) -> Iterator[None]:
         raise CommandError(f"{what}: {e.strerror}") from None
 
 
-def json_text(
-    value: Any, compact: bool = False, colour: bool = False, escaped: bool = False
-) -> str:
-    """
-    Format plain JSON with visible characters only.
-
-    :param compact: On one line, instead of indented by two.
-    :param colour: With the colours of a terminal.
-    :param escaped: In ASCII.
-    """
-    separators = (",", ":") if compact else (",", ": ")
-    indent = None if compact else 2
-    text = json.dumps(value, ensure_ascii=escaped, indent=indent, separators=separators)
-    # In JSON they can stand in strings only, where an escape means the same.
-    text = INVISIBLE.sub(_escaped, text)
-    return _TOKEN.sub(_coloured, text) if colour else text
-
-
 def _escaped(found: re.Match[str]) -> str:
     return found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1]
 
 
 def _coloured(found: re.Match[str]) -> str:
     if found["colon"]:
-        return _in_colour(_KEY, found["string"]) + ":"
+        return click.style(found["string"], "blue", bold=True) + ":"
     if found["string"]:
-        return _in_colour(_STRING, found["string"])
-    return _in_colour(_NUMBER if found["number"] else _WORD, found[0])
+        return click.style(found["string"], "green")
+    return click.style(found[0], "cyan" if found["number"] else "magenta")
 
 
-def _in_colour(colour: str, text: str) -> str:
-    return f"\x1b[{colour}m{text}\x1b[0m"
-
-
-def takes_escapes(stream: TextIO, environ: Mapping[str, str]) -> bool:
+def takes_escapes(stream: TextIO) -> bool:
     """Whether ``stream`` is a terminal that obeys control sequences."""
-    return stream.isatty() and environ.get("TERM") != "dumb"
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+def wants_colour(stream: TextIO) -> bool:
     """Whether ``stream`` is a terminal with colours, and its user wants them."""
-    return takes_escapes(stream, environ) and not environ.get("NO_COLOR")
+    return takes_escapes(stream) and not os.environ.get("NO_COLOR")
 
 
 @contextlib.contextmanager
@@ -129,15 +102,28 @@ def print_line(text: str) -> None:
     try:
         print(text)
     except BrokenPipeError:
+        give_up_output()
+
+
+def give_up_output() -> None:
+    """Lose what is printed from now on, and at the exit what was not written yet."""
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any, compact: bool = False) -> None:
-    """Print plain JSON on standard output."""
-    colour = wants_colour(sys.stdout, os.environ)
+    """
+    Print plain JSON, with visible characters only, in the colours of a terminal.
+
+    :param compact: On one line, instead of indented by two.
+    """
     # A question mark in place of what the encoding lacks would be another value.
-    escaped = (sys.stdout.encoding or "UTF-8").upper() != "UTF-8"
-    print_line(json_text(value, compact, colour, escaped))
+    ascii_only = (sys.stdout.encoding or "UTF-8").upper() != "UTF-8"
+    layout: Any = {"separators": (",", ":")} if compact else {"indent": 2}
+    text = json.dumps(value, ensure_ascii=ascii_only, **layout)
+    # In JSON they can stand in strings only, where an escape means the same.
+    text = INVISIBLE.sub(_escaped, text)
+    print_line(_TOKEN.sub(_coloured, text) if wants_colour(sys.stdout) else text)
 
 
 def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:

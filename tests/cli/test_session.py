@@ -42,7 +42,7 @@ class SessionTests(SynchronousTestCase):
     def setUp(self):
         self.daemon: Any = Daemon()
         self.err = io.StringIO()
-        progress = ProgressLine(self.err, terminal=False)
+        progress = ProgressLine(self.err)
         daemon: Any = self.daemon
         # A reactor that has run before has left its own.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,10 +108,13 @@ class SessionTests(SynchronousTestCase):
 
 
 class ProgressTests(SynchronousTestCase):
-    def shown(self, terminal: bool, *steps: dict[str, str], **options: bool):
+    def setUp(self):
+        self.patch(os, "environ", os.environ | {"TERM": "xterm", "NO_COLOR": "1"})
+
+    def shown(self, terminal: bool, *steps: dict[str, str], prompts: bool = True):
         """Show steps; gives what was written."""
-        out = io.StringIO()
-        line = ProgressLine(out, terminal, **options)
+        out = Typed() if terminal else io.StringIO()
+        line = ProgressLine(out, prompts)
         for data in steps:
             line.report(data)
         line.end()
@@ -120,7 +123,7 @@ class ProgressTests(SynchronousTestCase):
     def test_lines(self):
         """Without a terminal each message is a line, once, without escapes."""
         unread = mock.Mock(write=mock.Mock(side_effect=BrokenPipeError))
-        ProgressLine(unread, False).line("a")
+        ProgressLine(unread).line("a")
         clone = step(name="clone", message="Cloning\x1b[31m")
         text = self.shown(False, clone, clone, step(name="build", message="Building"))
         self.assertEqual(text, "Cloning\nBuilding\n")
@@ -135,10 +138,11 @@ class ProgressTests(SynchronousTestCase):
         self.assertEqual(self.shown(True, b, a).count("#"), 40)
 
     def test_colour(self):
-        """Colours only when the terminal takes them."""
+        """Colours only when the user wants them."""
         moving = step(name="move", message="m")
-        self.assertIn("\x1b[32m", self.shown(True, moving, colour=True))
         self.assertNotIn("\x1b[32m", self.shown(True, moving))
+        os.environ["NO_COLOR"] = ""
+        self.assertIn("\x1b[32m", self.shown(True, moving))
 
     def test_narrow(self):
         """A message never wraps: the bar could not be written over."""
@@ -146,7 +150,7 @@ class ProgressTests(SynchronousTestCase):
         self.addCleanup(os.close, other_end)
         termios.tcsetwinsize(terminal, (10, 40))
         with open(terminal, "w") as err:
-            ProgressLine(err, True).report(step("x" * 200))
+            ProgressLine(err).report(step("x" * 200))
         text = os.read(other_end, 4096).decode()
         self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
 

@@ -22,17 +22,23 @@ class JsonTests(SynchronousTestCase):
     @given(values, st.booleans())
     def test_same_value(self, value, compact):
         """It is JSON of the same value, and without colours nothing in it hides."""
-        text = terminal.json_text(value, compact)
+        with mock.patch("sys.stdout", io.StringIO()) as out:
+            terminal.print_json(value, compact)
+        text = out.getvalue().removesuffix("\n")
         self.assertEqual(json.loads(text), value)
         for line in text.split("\n"):
             self.assertEqual(visible(line), line)
 
     def test_who_wants_colour(self):
         """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
-        self.assertTrue(terminal.wants_colour(Typed(), {"NO_COLOR": ""}))
-        self.assertFalse(terminal.wants_colour(Typed(), {"NO_COLOR": "1"}))
-        self.assertFalse(terminal.wants_colour(Typed(), {"TERM": "dumb"}))
-        self.assertFalse(terminal.wants_colour(io.StringIO(), {}))
+        for variables, stream, wants in (
+            ({"NO_COLOR": ""}, Typed(), True),
+            ({"NO_COLOR": "1"}, Typed(), False),
+            ({"TERM": "dumb"}, Typed(), False),
+            ({}, io.StringIO(), False),
+        ):
+            with mock.patch("os.environ", variables):
+                self.assertIs(terminal.wants_colour(stream), wants)
 
     def test_narrow_encoding(self):
         """What a terminal can't show is escaped: no other value takes its place."""
@@ -51,7 +57,7 @@ class JsonTests(SynchronousTestCase):
             terminal.print_json({"k": ["s", 1, None]}, compact=True)
         self.assertEqual(
             out.getvalue(),
-            '{\x1b[34;1m"k"\x1b[0m:[\x1b[32m"s"\x1b[0m,\x1b[36m1\x1b[0m,'
+            '{\x1b[34m\x1b[1m"k"\x1b[0m:[\x1b[32m"s"\x1b[0m,\x1b[36m1\x1b[0m,'
             "\x1b[35mnull\x1b[0m]}\n",
         )
 

@@ -74,7 +74,7 @@ class UpdateTests(SynchronousTestCase):
     def session(self, *answers: Any, as_json: bool = False) -> Session:
         """Make a session whose daemon finds this."""
         self.daemon = DaemonDouble(list(answers))
-        progress = ProgressLine(self.err, False)
+        progress = ProgressLine(self.err)
         connection: Any = self.daemon
         return Session(PLACE, connection, progress, as_json)
 
