@@ -8,7 +8,6 @@ Command line and variables override it.
 from __future__ import annotations
 
 import os
-import stat
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import platformdirs
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
 from ..protocol.text import nearest, visible
+from ..system.files import TooLargeError, read_bounded
 from .config import BY_NAME, ConfigError, Option
 from .values import PATHS
 
@@ -66,19 +66,16 @@ def read_toml(text: str, name: str) -> dict[str, Any]:
 def _text(path: Path) -> str:
     try:
         check(path)
-        # Opening a pipe would wait for its writer.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise ConfigError(f"{path}: must be a regular file")
-        with path.open("rb") as file:
-            content = file.read(CONFIG_FILE_BYTES + 1)
+        content = read_bounded(os.path.realpath(path), CONFIG_FILE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except NotOwnError as e:
         raise ConfigError(str(e)) from None
+    except TooLargeError:
+        rule = f"must have at most {CONFIG_FILE_BYTES} bytes"
+        raise ConfigError(f"{path}: {rule}") from None
     except OSError as e:
         raise ConfigError(f"{path}: cannot be read: {e.strerror}") from None
-    if len(content) > CONFIG_FILE_BYTES:
-        raise ConfigError(f"{path}: must have at most {CONFIG_FILE_BYTES} bytes")
     try:
         return content.decode("utf-8-sig")  # editors of Windows may add the mark
     except UnicodeDecodeError:

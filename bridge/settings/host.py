@@ -253,11 +253,8 @@ def shipped_profile(name: str) -> str:
 def host_commands() -> dict[str, str]:
     """List the commands of the hosts that ship; return the host's name by command."""
     # Their paths are not checked: a command is found without a home directory, too.
-    texts = {name: shipped_profile(name) for name in SHIPPED}
-    commands = {
-        read_fields(tomllib.loads(t)).names.command: n for n, t in texts.items()
-    }
-    return {command: name for command, name in commands.items() if command}
+    shipped = (read_fields(tomllib.loads(shipped_profile(n))) for n in SHIPPED)
+    return {host.names.command: host.name for host in shipped if host.names.command}
 
 
 def parse_profile(text: str, name: str) -> HostProfile:

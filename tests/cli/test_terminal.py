@@ -31,14 +31,14 @@ class JsonTests(SynchronousTestCase):
 
     def test_who_wants_colour(self):
         """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
-        for variables, stream, wants in (
-            ({"NO_COLOR": ""}, Typed(), True),
-            ({"NO_COLOR": "1"}, Typed(), False),
-            ({"TERM": "dumb"}, Typed(), False),
-            ({}, io.StringIO(), False),
+        for name, value, wants in (
+            ("NO_COLOR", "", True),
+            ("NO_COLOR", "1", False),
+            ("TERM", "dumb", False),
         ):
-            with mock.patch("os.environ", variables):
-                self.assertIs(terminal.wants_colour(stream), wants)
+            with mock.patch("os.environ", {name: value}):
+                self.assertIs(terminal.wants_colour(Typed()), wants)
+        self.assertFalse(terminal.wants_colour(io.StringIO()))
 
     def test_narrow_encoding(self):
         """What a terminal can't show is escaped: no other value takes its place."""

@@ -70,4 +70,4 @@ class FileTests(SynchronousTestCase):
         os.mkfifo(pipe)
         for path in (pipe, pipe.parent):
             error = self.assertRaises(ConfigError, read_file, path)
-            self.assertIn("must be a regular file", str(error))
+            self.assertIn("cannot be read: not a regular file", str(error))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -68,7 +67,7 @@ def _plain(value: Any) -> Any:
     """Return a value as plain JSON."""
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    if isinstance(value, Path) or not isinstance(value, (str, int, float, type(None))):
+    if not isinstance(value, (str, int, float, type(None))):
         return str(value)
     return value
 
@@ -85,14 +84,10 @@ def _toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
-        return '"' + re.sub(r"[^ !#-\[\]-~]", _escaped, value) + '"'
+        # Not as JSON, which has two escapes for what is beyond the basic plane.
+        text = re.sub(r"[^ !#-\[\]-~]", lambda c: f"\\U{ord(c[0]):08x}", value)
+        return f'"{text}"'
     return str(value).lower()
-
-
-def _escaped(found: re.Match[str]) -> str:
-    # Beyond the basic plane TOML has eight digits, where JSON has two escapes.
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 @command("completion", "zsh > ~/.plugin-bridge.zsh", table=())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -118,23 +117,19 @@ def _asks_for(preview: Any, profile: HostProfile) -> list[str]:
     return [f"{name} also asks for:", *(f"  {line}" for line in lines)]
 
 
-def look(
-    session: Session,
-    sleep: Callable[[float], object] = time.sleep,
-    seconds: Callable[[], float] = time.monotonic,
-) -> Any:
+def look(session: Session) -> Any:
     """
     Have every repository looked at now, and wait for those that are slow.
 
     :return: What ``check_updates`` answers; what is still pending is ``unknown``.
     """
-    end = seconds() + _PENDING_SECONDS
+    end = time.monotonic() + _PENDING_SECONDS
     answer = session.call("plugins", "check_updates", fresh=True)
-    while answer["pending"] and seconds() < end:
+    while answer["pending"] and time.monotonic() < end:
         if not session.json:
             waiting = f"waiting for the repositories of {', '.join(answer['pending'])}"
             session.progress.report({"step": "", "message": waiting})
-        sleep(_LOOK_SECONDS)
+        time.sleep(_LOOK_SECONDS)
         answer = session.call("plugins", "check_updates")
     session.progress.end()
     behind = [one["id"] for one in answer["updates"]]

@@ -8,6 +8,7 @@ from unittest import mock
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli.commands import update
 from bridge.cli.commands.update import look, show, update_all
 from bridge.cli.session import ProgressLine, Session
 from bridge.protocol.errors import BridgeError, Code
@@ -70,6 +71,8 @@ class UpdateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.out, self.err = io.StringIO(), io.StringIO()
         self.patch(sys, "stdout", self.out)
+        clock = iter(range(0, 1000, 20))
+        self.patch(update, "time", mock.Mock(monotonic=lambda: next(clock)))
 
     def session(self, *answers: Any, as_json: bool = False) -> Session:
         """Make a session whose daemon finds this."""
@@ -137,7 +140,7 @@ class UpdateTests(SynchronousTestCase):
     def test_slow_repository(self) -> None:
         """What is pending is waited for; the later answer counts."""
         session = self.session(found(pending=["good"]), found([behind("good")]))
-        answer = look(session, lambda _: None)
+        answer = look(session)
         self.assertEqual([one["id"] for one in answer["updates"]], ["good"])
         self.assertEqual(
             self.daemon.calls,
@@ -147,9 +150,8 @@ class UpdateTests(SynchronousTestCase):
 
     def test_repository_that_never_answers(self) -> None:
         """After a minute it is not known; what was behind before still is."""
-        clock = iter(range(0, 1000, 20))
         answer = found([behind("good")], pending=["good", "slow"])
-        answer = look(self.session(answer), lambda _: None, lambda: float(next(clock)))
+        answer = look(self.session(answer))
         self.assertEqual(answer["pending"], [])
         self.assertEqual([one["id"] for one in answer["unknown"]], ["slow"])
         self.assertEqual([one["id"] for one in answer["updates"]], ["good"])
