@@ -72,6 +72,12 @@ _Found = tuple[Level, str, str]
 """What a finding has besides its name."""
 
 
+def _wrong(why: Exception | str) -> _Found:
+    """Return what is wrong, and its fix, which stands behind a semicolon."""
+    text, _, fix = str(why).partition("; ")
+    return Level.WRONG, text, fix
+
+
 def on_disk(place: Paths) -> Iterator[Finding]:
     """Check the files; changes nothing."""
     yield Finding("data directory", *_directory(place))
@@ -136,11 +142,8 @@ def _whose(place: Paths) -> _Found:
     try:
         check_above(root, "--data-dir")
         check_directory_host(place)
-    except NotOwnError as e:
-        return Level.WRONG, e.finding, e.fix
-    except DataDirError as e:
-        what, _, fix = str(e).rpartition("; ")
-        return Level.WRONG, what, fix
+    except (NotOwnError, DataDirError) as e:
+        return _wrong(e)
     return Level.OK, str(root), ""
 
 
@@ -150,8 +153,7 @@ def _token(place: Paths) -> _Found:
     except FileNotFoundError:
         return Level.NOTE, "missing; the first start creates it", ""
     except TokenError as e:
-        text, _, fix = str(e).partition("; ")
-        return Level.WRONG, text, fix
+        return _wrong(e)
     return Level.OK, f"{place.data.token}; only you can read it", ""
 
 
@@ -163,8 +165,7 @@ def _state(place: Paths) -> Iterator[Finding]:
     except RepairableError as e:
         yield Finding("settings", Level.WRONG, str(e), _loss(place))
     except StoreError as e:
-        text, _, fix = str(e).partition("; ")
-        yield Finding("settings", Level.WRONG, text, fix)
+        yield Finding("settings", *_wrong(e))
     else:
         yield Finding("settings", Level.OK, _counted(view))
     try:
@@ -248,9 +249,8 @@ def _sources(place: Paths) -> _Found:
 
 
 def _theme(place: Paths) -> _Found:
-    text, _, fix = theme_problem(place).partition("; ")
-    if text:
-        return Level.WRONG, text, fix
+    if problem := theme_problem(place):
+        return _wrong(problem)
     if os.path.isfile(place.bundle):
         return Level.OK, f"{place.bundle} is published", ""
     return Level.NOTE, f"no bundle in {place.theme_dir} yet", setup_advice(place)

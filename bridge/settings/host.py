@@ -23,7 +23,7 @@ from ..datadir.paths import HOST_FILES, REALM_ENTRY
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
-from .config import SHIPPED, ConfigError
+from .config import BY_NAME, SHIPPED, ConfigError
 from .configfile import read_toml
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
@@ -267,6 +267,7 @@ def parse_profile(text: str, name: str) -> HostProfile:
     values = read_toml(text, name)
     try:
         profile = read_fields(values)
+        _check_flags(profile.names.flags)
         _check_paths(profile)
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}") from None
@@ -298,6 +299,14 @@ def _shipped_words() -> dict[str, PermissionWords]:
         name: structure(_as_written, words, PermissionWords, str)
         for name, words in tomllib.loads(text).items()
     }
+
+
+def _check_flags(flags: dict[str, str]) -> None:
+    if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
+        raise ConfigError(
+            "names.flags: each must be no option of the daemon, and stand for one, "
+            "other than host"
+        )
 
 
 def _check_paths(profile: HostProfile) -> None:

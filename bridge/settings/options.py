@@ -26,7 +26,6 @@ from .values import is_utf8
 
 _PROGRAM: Final = "plugin-bridge"
 _NAMES: Final = f"{__name__}.names"
-_HOST: Final = "--host (or BRIDGE_HOST, or host in config.toml)"
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
@@ -309,13 +308,8 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     try:
         profile = load_profile(host)
     except ConfigError as e:
-        raise ConfigError(f"{_HOST}: {e}") from None
-    flags = profile.names.flags
-    if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
-        raise ConfigError(
-            f"{_HOST}: {host}: names.flags: each must be no option of "
-            "the daemon, and stand for one, other than host"
-        )
+        origin = "--host (or BRIDGE_HOST, or host in config.toml)"
+        raise ConfigError(f"{origin}: {e}") from None
     data = DataDir(data_dir or profile.data_dir())
     theme = theme_dir or profile.theme_dir(data.root)
     if not (is_utf8(data.root) and is_utf8(theme)):

@@ -31,6 +31,7 @@ from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
 from ...protocol.text import escaped, printable
 from ...system.files import read_bounded
+from ..terminal import first_of
 
 SHOWN_CHARACTERS: Final = 120
 
@@ -211,9 +212,8 @@ class Reading:
     def about_page(self) -> list[str]:
         """Return what the plugin uses that only a page has, as lines."""
         why = "a plugin runs in a worker, which does not have these:"
-        more = len(self.page_names) - _SHOWN_NAMES
-        shown = [why, *self.page_names[:_SHOWN_NAMES]]
-        return [*shown, *([f"and {more} more"] * (more > 0))] if self.page_names else []
+        names = first_of(self.page_names, _SHOWN_NAMES)
+        return [why, *names] if names else []
 
 
 def _missing_names(text: str) -> frozenset[str]:

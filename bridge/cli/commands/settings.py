@@ -42,14 +42,12 @@ def config(ctx: click.Context, /, _: Paths, as_json: bool, **__: Any) -> None:
 
     The lines have the form of config.toml.
     """
-    values = {
-        str(param.name).replace("_", "-"): {
-            "value": _plain(ctx.params[str(param.name)]),
-            "origin": _origin(ctx, param),
-        }
-        for param in ctx.command.get_params(ctx)
-        if str(param.name).replace("_", "-") in BY_NAME
-    }
+    values = {}
+    for param in ctx.command.get_params(ctx):
+        name = str(param.name).replace("_", "-")
+        if name in BY_NAME:
+            value = _plain(ctx.params[str(param.name)])
+            values[name] = {"value": value, "origin": _origin(ctx, param)}
     path = config_path()
     head = f"# {path}" + ("" if path.exists() else " (does not exist)")
     lines = [head, *(_line(name, found) for name, found in values.items())]

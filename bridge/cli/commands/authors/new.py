@@ -21,7 +21,7 @@ import click
 from attrs import evolve
 
 from ....plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
-from ....protocol.errors import BridgeError
+from ....protocol.errors import BridgeError, Prefix
 from ....protocol.strictjson import dumps
 from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
@@ -29,7 +29,7 @@ from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.git import git
 from ...authoring.worktree import GIT_FOLDER, HOST_LINK, is_work_tree
-from ...command import command
+from ...command import command, prefix_of
 from ...terminal import CommandError, reported
 
 # Packages lose hidden files and folders of tests on their way to a user's system.
@@ -77,13 +77,11 @@ def create(
     """
     contents = _filled(words)
     try:
-        check_new_id(words[_ID])
-    except BridgeError as e:
-        raise CommandError(f"{e.message}; choose another with --id") from None
-    try:
         read_manifest(contents[MANIFEST_FILE], profile)
     except BridgeError as e:
-        raise CommandError(e.message) from None
+        is_id = prefix_of(e) is Prefix.INVALID_ID
+        hint = "; choose another with --id" if is_id else ""
+        raise CommandError(e.message + hint) from None
     # After the name, of which it is made where it was not given.
     if not words[_YEAR_AND_HOLDER].isprintable():
         raise CommandError("--author: no control characters")
