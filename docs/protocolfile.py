@@ -13,7 +13,7 @@ import bridge.services
 from bridge.daemonlog import Line
 from bridge.osc.packets import Message
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.operations.job import Progress
+from bridge.plugins.operations.jobs import Progress
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
 from bridge.protocol.rules import Schema

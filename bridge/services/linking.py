@@ -14,7 +14,7 @@ from attrs import field
 
 from ..classes import frozen
 from ..plugins.dev.linking import Linked, Linking
-from ..plugins.operations.job import reason
+from ..plugins.operations.jobs import reason
 from ..plugins.policy.rules.table import Hit
 from ..plugins.policy.scan import SourcesRefusedError
 from ..protocol import limits

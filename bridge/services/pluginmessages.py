@@ -12,7 +12,7 @@ from ..classes import frozen
 from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.candidate import Pin
-from ..plugins.operations.job import End
+from ..plugins.operations.jobs import End
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text

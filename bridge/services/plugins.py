@@ -21,8 +21,7 @@ from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.changes import PluginChanges, UpdateResult
-from ..plugins.operations.job import Job, Progress, Request
-from ..plugins.operations.jobs import Jobs
+from ..plugins.operations.jobs import Job, Jobs, Progress, Request
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id

@@ -33,7 +33,7 @@ from ..policy.scan import Scanner, SourcesRefusedError, refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
-from .job import Job
+from .jobs import Job
 
 
 @frozen

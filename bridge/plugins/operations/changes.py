@@ -35,8 +35,7 @@ from ..installed.trees import ListEntry, Trees
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
 from .candidate import Candidate, CandidateFetcher, Pin
-from .job import Job, Request
-from .jobs import Jobs
+from .jobs import Job, Jobs, Request
 from .prompting import Prompting
 from .settlement import InstalledSet
 

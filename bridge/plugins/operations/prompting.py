@@ -17,7 +17,7 @@ from ...protocol.steps import Step
 from ..installed.keys import Trust
 from ..tree.manifest import Manifest, differences
 from .candidate import Candidate
-from .job import Job
+from .jobs import Job
 
 
 @define(eq=False)

@@ -26,8 +26,7 @@ from ...system.files import remove
 from ..installed.exchange import Exchange, Journal, JournalError, make_durable
 from ..installed.records import read_records
 from ..installed.trees import Trees
-from .job import Job, Request, reason
-from .jobs import Jobs
+from .jobs import Job, Jobs, Request, reason
 from .rebuild import EventSink, Rebuild
 
 

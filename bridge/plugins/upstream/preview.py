@@ -35,8 +35,7 @@ from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable
-from ..operations.job import Job, Progress, Request, Watch, cancelled
-from ..operations.jobs import Jobs
+from ..operations.jobs import Job, Jobs, Progress, Request, Watch, cancelled
 from ..operations.prompting import Prompting
 from ..tree.about import read_about
 from ..tree.manifest import Manifest, check_id, differences

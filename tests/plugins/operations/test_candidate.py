@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.prompts import Operation
 from bridge.plugins.operations.candidate import Pin
-from bridge.plugins.operations.job import Job, Request, cancelled
+from bridge.plugins.operations.jobs import Job, Request, cancelled
 from bridge.plugins.tree.manifest import Manifest
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError

@@ -19,8 +19,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.prompts import Operation
-from bridge.plugins.operations.job import End, Job, Outcome, Request, cancelled
-from bridge.plugins.operations.jobs import Jobs
+from bridge.plugins.operations.jobs import End, Job, Jobs, Outcome, Request, cancelled
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 

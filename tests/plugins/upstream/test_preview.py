@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.addresspolicy import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
-from bridge.plugins.operations.job import Progress
+from bridge.plugins.operations.jobs import Progress
 from bridge.plugins.tree.manifest import Difference
 from bridge.plugins.upstream.previewed import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
