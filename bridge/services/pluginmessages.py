@@ -9,7 +9,7 @@ from attrs import evolve
 
 from ..approval.prompts import Operation
 from ..classes import frozen
-from ..plugins.installed.keys import KeyEntry, Trust
+from ..plugins.installed.records import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.candidate import Pin
 from ..plugins.operations.jobs import End

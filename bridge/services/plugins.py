@@ -17,8 +17,7 @@ from ..classes import define, frozen
 from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
-from ..plugins.installed.keys import Trust
-from ..plugins.installed.records import read_records
+from ..plugins.installed.records import Trust, read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.changes import PluginChanges, UpdateResult
 from ..plugins.operations.jobs import Job, Jobs, Progress, Request

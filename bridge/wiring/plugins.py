@@ -17,8 +17,7 @@ from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
 from ..plugins.installed.exchange import Journal
-from ..plugins.installed.keys import Trust
-from ..plugins.installed.records import read_records
+from ..plugins.installed.records import Trust, read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher, KeptTree
 from ..plugins.operations.changes import PluginChanges

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
-import bridge.plugins.installed.keys
+import bridge.plugins.installed.records
 import bridge.plugins.operations.changes
 import bridge.plugins.operations.settlement
 import bridge.store.store
@@ -109,7 +109,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
     settlement = bridge.plugins.operations.settlement
     installed = settlement.InstalledSet
     changes = bridge.plugins.operations.changes
-    trust, wiring = bridge.plugins.installed.keys.Trust, bridge.wiring.plugins
+    trust, wiring = bridge.plugins.installed.records.Trust, bridge.wiring.plugins
     return {
         "acknowledged-early": (Store, "commit", early),
         "build-not-swept": (wiring, "sweep", lambda _: None),

@@ -21,15 +21,16 @@ from ...store.tables import Edit, Remove
 from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.exchange import Exchange
-from ..installed.keys import Trust, signed_earlier
 from ..installed.records import (
     Record,
+    Trust,
     check_signed,
     former,
     is_recorded,
     recorded,
     removal,
     settings_namespace,
+    signed_earlier,
 )
 from ..installed.trees import ListEntry, Trees
 from ..tree.manifest import Manifest, check_id

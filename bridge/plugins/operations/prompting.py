@@ -14,7 +14,7 @@ from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import PROMPTS_WAITING
 from ...protocol.steps import Step
-from ..installed.keys import Trust
+from ..installed.records import Trust
 from ..tree.manifest import Manifest, differences
 from .candidate import Candidate
 from .jobs import Job

@@ -30,8 +30,7 @@ from ...store.store import Store
 from ..clone.history import LogEntry
 from ..clone.repositories import Repositories
 from ..clone.server import check_url
-from ..installed.keys import Trust
-from ..installed.records import Record, is_recorded, recorded
+from ..installed.records import Record, Trust, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable

@@ -12,8 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval.prompts import Operation
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
-from bridge.plugins.installed.keys import KEYS
-from bridge.plugins.installed.records import RECORDS, Former, former
+from bridge.plugins.installed.records import KEYS, RECORDS, Former, former
 from bridge.store.tables import Edit, Put, Remove
 from bridge.system.files import remove
 

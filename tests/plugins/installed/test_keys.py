@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import evolve
 
-from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import KEYS, MARKS
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure

@@ -28,8 +28,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
 from bridge.plugins.dev.linking import Linking
 from bridge.plugins.installed.exchange import Journal
-from bridge.plugins.installed.keys import Trust
-from bridge.plugins.installed.records import read_records
+from bridge.plugins.installed.records import Trust, read_records
 from bridge.plugins.installed.trees import Trees
 from bridge.plugins.operations.candidate import CandidateFetcher, KeptTree, Pin
 from bridge.plugins.operations.changes import PluginChanges

@@ -3,8 +3,7 @@
 from typing import Any
 
 from bridge.approval.approvers import denied
-from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS, Record, recorded
+from bridge.plugins.installed.records import KEYS, MARKS, RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure
 
 from ...pages import Page

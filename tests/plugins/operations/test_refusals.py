@@ -6,8 +6,7 @@ import shutil
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.clone.bounds import clone_failed
-from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import Record
+from bridge.plugins.installed.records import KEYS, MARKS, Record
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import Code
 from bridge.store.tables import Put, Remove

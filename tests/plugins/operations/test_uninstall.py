@@ -3,8 +3,7 @@
 import shutil
 
 from bridge.approval.approvers import denied
-from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS
+from bridge.plugins.installed.records import KEYS, MARKS, RECORDS
 from bridge.protocol.errors import BridgeError
 from bridge.store.tables import Put
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import RECORDS, Record, recorded
+from bridge.plugins.installed.records import KEYS, MARKS, RECORDS, Record, recorded
 from bridge.plugins.operations.candidate import Pin
 from bridge.protocol.limits import OUTCOMES
 from bridge.protocol.wire import unstructure
