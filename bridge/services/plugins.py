@@ -24,8 +24,7 @@ from ..plugins.operations.jobs import Job, Jobs, Progress, Request
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
-from ..plugins.upstream.preview import Previewer
-from ..plugins.upstream.previewed import Preview
+from ..plugins.upstream.preview import Preview, Previewer
 from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
 from ..protocol.errors import bad_request

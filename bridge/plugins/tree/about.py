@@ -1,14 +1,16 @@
-"""What a plugin shows of itself before it runs: its README and its icon."""
+"""What a plugin shows of itself before it runs: its README, icon and change log."""
 
 from __future__ import annotations
 
 import base64
+import re
 from typing import Final
 
 from ...classes import frozen
 from ...protocol import limits
 from ...protocol.text import visible
 from .tree import Tree
+from .versions import is_lower, is_version
 
 README_FILE: Final = "README.md"
 ICON_FILE: Final = "icon.png"
@@ -71,3 +73,49 @@ def _is_icon(content: bytes) -> bool:
         and 0 < height <= limits.PLUGIN_ICON_PIXELS
         and _ANIMATED not in content
     )
+
+
+CHANGELOG_FILE: Final = "CHANGELOG.md"
+
+# "## [1.2.0] - 2024-01-31", "# v1.2.0, new", "## Release 1.2.0", "## **1.2.0**".
+_HEADING: Final = re.compile(r"(#{1,3})[ \t]+(?P<text>\S.*)")
+_VERSION: Final = re.compile(
+    r"(?:\*\*)?(?:(?:version|release)[ \t]+)?\[?v?"
+    r"(?P<version>[0-9]+\.[0-9]+\.[0-9]+[^\s\]:),;*]*)",
+    re.IGNORECASE,
+)
+
+
+def read_changelog(tree: Tree, version: str, since: str) -> str:
+    """
+    Return the part of a changelog that is about the versions of an update.
+
+    A section starts with a heading that begins with a version, and ends at the next
+    such heading.
+
+    :param version: The tree's own version.
+    :param since: The installed version; its section and older ones are left out.
+    :return: Lines without control characters, at most ``CHANGELOG_CHARACTERS``; empty
+        when there is no such file, or nothing in it about these versions.
+    """
+    content = tree.files.get(CHANGELOG_FILE, b"")
+    if len(content) > limits.CHANGELOG_BYTES:
+        return ""
+    kept: list[str] = []
+    wanted = False
+    for line in content.decode("utf-8-sig", "replace").splitlines():
+        found = _version_of(line)
+        if found is not None:
+            wanted = is_lower(since, found) and not is_lower(version, found)
+        if wanted:
+            kept.append(visible(line.replace("\t", "    ")).rstrip())
+    return "\n".join(kept).strip()[: limits.CHANGELOG_CHARACTERS]
+
+
+def _version_of(line: str) -> str | None:
+    """Return the version that a heading begins with."""
+    heading = _HEADING.fullmatch(line)
+    found = heading and _VERSION.match(heading["text"])
+    if not found or not is_version(found["version"]):
+        return None
+    return found["version"]

@@ -17,14 +17,17 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval.prompts import Operation
-from ...classes import define
+from ...approval.wording import Differences
+from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
 from ...http.target import read_url
 from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, forget_traceback, plugin_error
-from ...protocol.limits import PREVIEWS_PER_MINUTE
+from ...protocol.limits import (
+    PREVIEWS_PER_MINUTE,
+)
 from ...protocol.steps import Step
 from ...store.store import Store
 from ..clone.history import LogEntry
@@ -32,14 +35,87 @@ from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.records import Record, Trust, is_recorded, recorded
 from ..installed.trees import Trees
-from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
+from ..operations.candidate import Candidate, CandidateFetcher, KeptTree, Pin
 from ..operations.changes import check_same_id, updatable
 from ..operations.jobs import Job, Jobs, Progress, Request, Watch, cancelled
 from ..operations.prompting import Prompting
-from ..tree.about import read_about
+from ..tree.about import About, read_about, read_changelog
 from ..tree.manifest import Manifest, check_id, differences
-from ..upstream.previewed import read_changelog
-from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
+
+
+@frozen
+class PreviewedKey:
+    """
+    The key that signed a previewed tree.
+
+    :ivar key_id: Its fingerprint.
+    :ivar trusted: Whether the user has accepted it.
+    :ivar trusted_at: When, in milliseconds since the epoch; only if it is trusted.
+    """
+
+    key_id: str
+    trusted: bool
+    trusted_at: int | None = None
+
+
+@frozen
+class InstalledVersion:
+    """
+    The installed plugin with the id of a previewed one.
+
+    :ivar version: Empty when the tree was changed, or can't be read.
+    :ivar commit: 40 hexadecimal digits.
+    :ivar url: Where it was installed from.
+    :ivar key_id: The fingerprint of its author's key.
+    """
+
+    version: str
+    commit: str
+    url: str
+    key_id: str
+
+
+@frozen
+class Changelog:
+    """
+    What is new since the installed commit.
+
+    :ivar notes: The sections of ``CHANGELOG.md`` about the versions after the installed
+        one; empty without them. Plain text of others: never to be shown as HTML.
+    :ivar commits: The commits since then, the newest first, at most 50; empty when
+        the host did not answer in time.
+    """
+
+    notes: str
+    commits: list[LogEntry]
+
+
+@frozen
+class Preview(Pin):
+    """
+    What would be installed; nothing of it is.
+
+    :ivar url: Where it comes from.
+    :ivar manifest: Its ``plugin.json``, with every list.
+    :ivar about: Its README and its icon.
+    :ivar expires_at: Until when its files are kept for an ``install`` or ``update``
+        with its ``commit`` and ``digest`` as ``pin``: milliseconds since the epoch.
+    :ivar key: Who signed it.
+    :ivar changes: What it declares that the installed version does not, and the other
+        way round; if none is installed, all of it is gained.
+    :ivar installed: Only if a plugin of this id is installed.
+    :ivar changelog: Only if another commit is installed from this URL.
+    """
+
+    url: str
+    manifest: Manifest
+    about: About
+    expires_at: int
+    key: PreviewedKey
+    changes: Differences
+    installed: InstalledVersion | None = None
+    changelog: Changelog | None = None
+
 
 Reach = Callable[[frozenset[tuple[str, int]]], Repositories]
 """

@@ -10,7 +10,7 @@ from bridge.http.addresspolicy import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
 from bridge.plugins.operations.jobs import Progress
 from bridge.plugins.tree.manifest import Difference
-from bridge.plugins.upstream.previewed import InstalledVersion, Preview
+from bridge.plugins.upstream.preview import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
 

@@ -1,7 +1,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.tree.about import read_changelog
 from bridge.plugins.tree.tree import Tree
-from bridge.plugins.upstream.previewed import read_changelog
 from bridge.protocol.limits import CHANGELOG_BYTES
 
 TEXT = """\
