@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from bridge.provision.downloads import LIBRARY, library_files
+from bridge.provision.setup import LIBRARY, library_files
 
 from .directories import write_files
 from .programs import program, run

@@ -23,7 +23,6 @@ from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees
 from ..protocol.errors import UserError
 from ..protocol.text import visible
-from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.service import (
@@ -33,7 +32,7 @@ from ..provision.service import (
     starting_at_login,
     wake,
 )
-from ..provision.setup import sources_problem
+from ..provision.setup import installed_bundler, sources_problem, would_run
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bridge
-from bridge.provision.downloads import LIBRARY
+from bridge.provision.setup import LIBRARY
 
 from ..e2e.daemon import Page
 from ..e2e.test_install import tree

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.provision.downloads import LIBRARY
+from bridge.provision.setup import LIBRARY
 
 from ..e2e.daemon import ended, printing
 from .debian import copy_of_the_tree, ran

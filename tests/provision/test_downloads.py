@@ -16,10 +16,9 @@ from bridge import __version__
 from bridge.datadir.paths import DataDir
 from bridge.plugins.esbuild.pins import VERSION, pin_for
 from bridge.protocol.limits import BUNDLER_BYTES
-from bridge.provision import downloads
+from bridge.provision import setup
 from bridge.provision.hostsources import install_sources
 from bridge.provision.npm import SetupError
-from bridge.provision.setup import own_sources
 
 from ..directories import fresh_directory
 from ..npm import esbuild, library, packed
@@ -48,9 +47,9 @@ class ReadingTests(SourceCase):
 
     def test_binary_or_package(self):
         """The binary and the npm package give the same bytes."""
-        binary = downloads.read_bundler(esbuild(), self.pin)
+        binary = setup.read_bundler(esbuild(), self.pin)
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
-        self.assertEqual(downloads.read_bundler(self.package(), self.pin), binary)
+        self.assertEqual(setup.read_bundler(self.package(), self.pin), binary)
 
     def test_attack_other_file(self):
         """Any other binary or package is refused; the latter isn't even opened."""
@@ -65,7 +64,7 @@ class ReadingTests(SourceCase):
         with mock.patch("tarfile.open", side_effect=AssertionError):
             for content in (b"#!/bin/sh\n", b"", archive.getvalue()):
                 path.write_bytes(content)
-                reported = self.refused(downloads.read_bundler, path, self.pin)
+                reported = self.refused(setup.read_bundler, path, self.pin)
                 self.assertTrue(reported.startswith(why), reported)
 
     def test_attack_endless_file(self):
@@ -80,7 +79,7 @@ class ReadingTests(SourceCase):
                 "the bundler cannot be read: No such file or directory",
             ),
         ):
-            self.assertIn(words, self.refused(downloads.read_bundler, given, self.pin))
+            self.assertIn(words, self.refused(setup.read_bundler, given, self.pin))
 
 
 class FindingTests(SourceCase):
@@ -95,7 +94,7 @@ class FindingTests(SourceCase):
 
     def find(self, environ: dict[str, str]) -> bytes:
         """Find it, where the scratch directory is what our package ships."""
-        return downloads.find_bundler(self.pin, environ, self.root)
+        return setup.find_bundler(self.pin, environ, self.root)
 
     def test_attack_tampered(self):
         """What npm brings, or our package ships, is verified like everything else."""
@@ -108,16 +107,16 @@ class FindingTests(SourceCase):
         """A setup needs it for neither that our package ships, nor that is in place."""
         data = DataDir(self.root / "data")
         for content, path in (
-            (library(), self.root / downloads.LIBRARY.file),
+            (library(), self.root / setup.LIBRARY.file),
             (esbuild(), self.root / "esbuild"),
         ):
-            self.assertTrue(downloads.needs_npm(data, self.pin, self.root))
+            self.assertTrue(setup.needs_npm(data, self.pin, self.root))
             path.write_bytes(content.read_bytes())
-        self.assertFalse(downloads.needs_npm(data, self.pin, self.root))
+        self.assertFalse(setup.needs_npm(data, self.pin, self.root))
         data.create()
-        downloads.install_bundler(path.read_bytes(), data, self.pin)
+        setup.install_bundler(path.read_bytes(), data, self.pin)
         path.unlink()
-        self.assertFalse(downloads.needs_npm(data, self.pin, self.root))
+        self.assertFalse(setup.needs_npm(data, self.pin, self.root))
 
     def test_what_npm_receives(self):
         """Npm gets one command, its own configuration, and nothing else."""
@@ -195,7 +194,7 @@ class InstallingTests(SourceCase):
         """Only its owner enters the directory, and only he writes what is in it."""
         data = DataDir(self.root)
         self.addCleanup(os.umask, os.umask(0))
-        downloads.install_bundler(esbuild().read_bytes(), data, self.pin)
+        setup.install_bundler(esbuild().read_bytes(), data, self.pin)
         paths = (data.bin, data.bin / "esbuild", data.bin / "esbuild.sha256")
         modes = [path.stat().st_mode & 0o777 for path in paths]
         self.assertEqual(modes, [0o700, 0o755, 0o644])
@@ -204,19 +203,19 @@ class InstallingTests(SourceCase):
         """Another binary, another checksum or another mode is not in place."""
         data = DataDir(self.root)
         binary, checksum = data.bin / "esbuild", data.bin / "esbuild.sha256"
-        self.assertFalse(downloads.installed_bundler(data, self.pin))
+        self.assertFalse(setup.installed_bundler(data, self.pin))
         for spoil in (
             lambda: binary.write_bytes(b"x"),
             lambda: checksum.write_text("x"),
             checksum.unlink,
             lambda: binary.chmod(0o600),
         ):
-            downloads.install_bundler(esbuild().read_bytes(), data, self.pin)
+            setup.install_bundler(esbuild().read_bytes(), data, self.pin)
             # As ``sha256sum`` writes it, in capitals.
             checksum.write_text(f"{self.pin.binary.upper()}  -\n")
-            self.assertTrue(downloads.installed_bundler(data, self.pin))
+            self.assertTrue(setup.installed_bundler(data, self.pin))
             spoil()
-            self.assertFalse(downloads.installed_bundler(data, self.pin))
+            self.assertFalse(setup.installed_bundler(data, self.pin))
 
 
 class LibraryTests(SynchronousTestCase):
@@ -228,32 +227,34 @@ class LibraryTests(SynchronousTestCase):
 
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
-        (self.root / downloads.LIBRARY.file).write_bytes(self.package[:-1] + b"x")
+        (self.root / setup.LIBRARY.file).write_bytes(self.package[:-1] + b"x")
         for refused in (
-            lambda: downloads.find_library({}, self.root),
-            lambda: downloads.read_library(self.root / downloads.LIBRARY.file),
+            lambda: setup.find_library({}, self.root),
+            lambda: setup.read_library(self.root / setup.LIBRARY.file),
         ):
             error = self.assertRaises(SetupError, refused)
             self.assertIn("not have the digest of preact@11.2.0", str(error))
 
     def test_what_the_bundle_needs(self) -> None:
         """Readable sources and types, the licence, and a description of these."""
-        files = downloads.library_files(self.package)
-        about = json.loads(files[f"{downloads.FOLDER}package.json"])
+        files = setup.library_files(self.package)
+        about = json.loads(files[f"{setup.FOLDER}package.json"])
         for entry in about["exports"].values():
             for path in entry.values():
-                self.assertIn(downloads.FOLDER + path.removeprefix("./"), files)
-        self.assertIn(b"MIT License", files[f"{downloads.FOLDER}LICENSE"])
+                self.assertIn(setup.FOLDER + path.removeprefix("./"), files)
+        self.assertIn(b"MIT License", files[f"{setup.FOLDER}LICENSE"])
         ends = {path.rpartition(".")[2] for path in files}
-        self.assertEqual(ends, {"js", "ts", "json", f"{downloads.FOLDER}LICENSE"})
+        self.assertEqual(ends, {"js", "ts", "json", f"{setup.FOLDER}LICENSE"})
 
     def test_in_place(self) -> None:
         """The pinned version in place is found; one that was changed is not."""
         data = DataDir(self.root / "data")
         data.create()
-        self.assertEqual(downloads.installed_library(data), {})
-        files = downloads.library_files(self.package)
-        install_sources({**own_sources(), **files}, data, __version__, force=False)
-        self.assertEqual(downloads.installed_library(data), files)
-        (data.host / downloads.FOLDER / "src/index.js").write_text("mine")
-        self.assertEqual(downloads.installed_library(data), {})
+        self.assertEqual(setup.installed_library(data), {})
+        files = setup.library_files(self.package)
+        install_sources(
+            {**setup.own_sources(), **files}, data, __version__, force=False
+        )
+        self.assertEqual(setup.installed_library(data), files)
+        (data.host / setup.FOLDER / "src/index.js").write_text("mine")
+        self.assertEqual(setup.installed_library(data), {})

@@ -23,10 +23,9 @@ from ...demo.forge import make_authority, publish_sample, start_forge
 from ...plugins.esbuild.pins import pin_for
 from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
-from ...provision.downloads import needs_npm
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.service import wake
-from ...provision.setup import Setup
+from ...provision.setup import Setup, needs_npm
 from ...settings.options import Paths, locate
 from ...system.locks import holder, is_held
 from ...system.processes import PYTHON_IS_CHILD, ends_with_terminal, on_hangup, stop

@@ -8,10 +8,9 @@ from typing import Final
 import click
 
 from ...plugins.esbuild.pins import VERSION
-from ...provision.downloads import LIBRARY
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
-from ...provision.setup import Setup
+from ...provision.setup import LIBRARY, Setup
 from ...provision.setup import download as download_into
 from ...settings.configfile import config_path
 from ...settings.options import Paths
