@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import linecache
 import sys
-from typing import Any, Final
+from typing import Final
 
 LARGE_BYTES: Final = 256 * 1024
 """From this size on, a block is a mapping of its own."""
@@ -38,15 +38,9 @@ def map_large_blocks() -> None:
     end may be free before it is returned.  At its default of 128 KiB, each fetch would
     return its memory and get it back page by page.
     """
-    if sys.platform != "linux":
-        return
-    import ctypes
-
-    library: Any = ctypes.CDLL(None)
-    with contextlib.suppress(AttributeError):
-        library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
-        library.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
-        library.mallopt(_M_ARENA_MAX, _ARENAS)
+    _call("mallopt", _M_MMAP_THRESHOLD, LARGE_BYTES)
+    _call("mallopt", _M_TRIM_THRESHOLD, KEPT_BYTES)
+    _call("mallopt", _M_ARENA_MAX, _ARENAS)
 
 
 def trim() -> None:
@@ -57,10 +51,14 @@ def trim() -> None:
     Part of it is the source of methods that attrs has generated, kept for tracebacks.
     """
     linecache.clearcache()
+    _call("malloc_trim", 0)
+
+
+def _call(name: str, *arguments: int) -> None:
+    """Call a function of glibc, if that is the C library."""
     if sys.platform != "linux":
         return
     import ctypes
 
-    library: Any = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
-        library.malloc_trim(0)
+        getattr(ctypes.CDLL(None), name)(*arguments)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import maybeDeferred
 from twisted.python.failure import Failure
 
 from .processes import end_once, stop
@@ -38,26 +38,18 @@ def run_once(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
     :param reactor: Not running, and not to be run again.
     :raise KeyboardInterrupt: The user ended it first.
     """
-    done: list[Deferred[T]] = []
+    outcome: list[T | Failure] = []
 
     def start() -> None:
-        doing = maybeDeferred(begin)
-        done.append(doing)
-        doing.addBoth(_stopping, reactor)
+        done = maybeDeferred(begin).addBoth(outcome.append)
+        done.addCallback(lambda _: reactor.callLater(0, stop, reactor))
 
     reactor.callWhenRunning(end_once)
     reactor.callWhenRunning(start)
     reactor.run()
-    if not (done and done[0].called):
+    if not outcome:
         raise KeyboardInterrupt
-    outcome: Any = done[0].result
-    if isinstance(outcome, Failure):
-        done[0].addErrback(lambda _: None)
-        outcome.raiseException()
-    result: T = outcome
+    result = outcome[0]
+    if isinstance(result, Failure):
+        result.raiseException()
     return result
-
-
-def _stopping(outcome: Any, reactor: Any) -> Any:
-    reactor.callLater(0, stop, reactor)
-    return outcome
