@@ -101,15 +101,12 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
         trees,
         core.now,
         check,
-        remotes,
     )
     # With ``--dev`` previews reach what installs do.
     previewer = Previewer(
         jobs,
         prompting,
         fetcher,
-        kept,
-        remotes,
         (lambda also: remotes) if config.dev else remotes.public,
         not config.public_clones_only,
         trust,

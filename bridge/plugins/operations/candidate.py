@@ -161,27 +161,25 @@ class CandidateFetcher:
     """
     Runs the steps from ``clone`` to ``signature``.
 
+    :ivar remotes: Where installs fetch from.
     :ivar now: The time of day, in seconds since the epoch.
     :ivar in_thread: Where the checks run.
+    :ivar kept: What a preview has kept.
     """
 
-    _remotes: Repositories
+    remotes: Repositories
     _scanner: Scanner
     _trees: Trees
     _profile: HostProfile
     _clock: IReactorTime
     _now: Callable[[], float]
     _in_thread: InThread
-    _kept: KeptTree
+    kept: KeptTree
     _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(limits.CLONES_AT_ONCE), init=False
     )
 
     _log: ClassVar[Logger] = Logger()
-
-    def previewed(self, url: str, pin: Pin | None) -> Manifest | None:
-        """Return the manifest that ``fetch`` will find, if that is known already."""
-        return self._kept.manifest(url, pin)
 
     async def fetch(
         self,
@@ -195,11 +193,11 @@ class CandidateFetcher:
 
         :param url: Already checked.
         :param pin: The tree it has to be; any when it is ``None``.
-        :param remotes: Where to fetch from, if not from where installs do.
+        :param remotes: Where to fetch from, if not from ``self.remotes``.
         :raise BridgeError: It was refused, or the operation has to end.  The
             operation removes what is left.
         """
-        root = None if pin is None else self._kept.take(url, pin)
+        root = None if pin is None else self.kept.take(url, pin)
         if pin is not None and root is not None:
             job.clones.append(root)
             job.reached(Step.CLONE, "Using what was previewed")
@@ -208,7 +206,7 @@ class CandidateFetcher:
         else:
             root = self._trees.fresh()
             job.clones.append(root)
-            commit = await self._clone(job, url, root, remotes or self._remotes)
+            commit = await self._clone(job, url, root, remotes or self.remotes)
             if pin is not None and commit != pin.commit:
                 raise moved("the repository has another commit now; preview it again")
             tree = await self._in_thread(read_tree, root)

@@ -18,7 +18,6 @@ from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store.store import Store
 from ...store.tables import Edit, Remove
-from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.exchange import Exchange
 from ..installed.records import (
@@ -75,7 +74,6 @@ class PluginChanges:
     _trees: Trees
     _now: Callable[[], float]
     _in_thread: InThread
-    _remotes: Repositories
 
     def install(
         self,
@@ -99,7 +97,7 @@ class PluginChanges:
         return self._jobs.run(request, lambda job: self._install(job, url, pin))
 
     async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
-        shown = self._fetcher.previewed(url, pin)
+        shown = self._fetcher.kept.manifest(url, pin)
         if shown is not None:
             await self._refuse_installed(shown.id, url)
         directory = str(self._trees.directory)
@@ -178,7 +176,7 @@ class PluginChanges:
             await self._jobs.commit_lock.run(ensureDeferred, self._installed.settle())
         latest = pin and pin.commit
         if latest is None:
-            latest = await job.until(lambda: self._remotes.tip(record.url))
+            latest = await job.until(lambda: self._fetcher.remotes.tip(record.url))
         if latest == record.commit:
             same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
             if same is not None:

@@ -35,7 +35,7 @@ from ..clone.repositories import Repositories
 from ..clone.server import check_url
 from ..installed.records import Record, Trust, is_recorded, recorded
 from ..installed.trees import Trees
-from ..operations.candidate import Candidate, CandidateFetcher, KeptTree, Pin
+from ..operations.candidate import Candidate, CandidateFetcher, Pin
 from ..operations.changes import check_same_id, updatable
 from ..operations.jobs import Job, Jobs, Progress, Request, Watch, cancelled
 from ..operations.prompting import Prompting
@@ -129,8 +129,7 @@ class Previewer:
     """
     Previews repositories, one at a time.
 
-    :ivar remotes: What previews of installed plugins may connect to.
-    :ivar reach: What other previews may.
+    :ivar reach: What previews may connect to, but for those of installed plugins.
     :ivar may_ask: Whether a prompt may allow a private host.
     :ivar in_thread: Where trees are read.
     :ivar _job: The preview under way.
@@ -140,8 +139,6 @@ class Previewer:
     _jobs: Jobs
     _prompting: Prompting
     _fetcher: CandidateFetcher
-    _kept: KeptTree
-    _remotes: Repositories
     _reach: Reach
     _may_ask: bool
     _trust: Trust
@@ -238,7 +235,7 @@ class Previewer:
     async def _preview(
         self, job: Job, url: str | None, plugin_id: str | None
     ) -> Preview:
-        remotes = self._reach(frozenset()) if url else self._remotes
+        remotes = self._reach(frozenset()) if url else self._fetcher.remotes
         if url is None:
             url = updatable(self._store, plugin_id or "").url
         job.raise_if_stopping()
@@ -290,7 +287,7 @@ class Previewer:
             url=candidate.url,
             manifest=manifest,
             about=read_about(candidate.tree),
-            expires_at=self._kept.keep(
+            expires_at=self._fetcher.kept.keep(
                 candidate.url, candidate.pin, candidate.root, manifest
             ),
             key=PreviewedKey(signed.key_id, trusted_at is not None, trusted_at),

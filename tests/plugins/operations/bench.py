@@ -243,12 +243,10 @@ class Bench:
         self.prompting = Prompting(self.approver, prompts, self.trust)
         asking = (self.jobs, self.prompting, self.fetcher)
         shared = (self.trust, store, trees)
-        parts = (*asking, self.settlement, *shared, now, threads, self.cloner)
+        parts = (*asking, self.settlement, *shared, now, threads)
         self.changes = PluginChanges(*parts)
         parts = (
             *asking,
-            self.kept,
-            self.cloner,
             lambda _: self.cloner,
             True,
             *shared,
