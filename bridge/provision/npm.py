@@ -148,7 +148,8 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
             "npm_config_fetch_retry_factor": "5",
             "NODE_DISABLE_COMPILE_CACHE": "1",
         }
-        _run(npm, spec, Path(directory), usual | dict(_for_npm(environ)))
+        theirs = {n: v for n, v in environ.items() if _VARIABLES.fullmatch(n)}
+        _run(npm, spec, Path(directory), usual | theirs)
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:
             raise SetupError("npm downloaded nothing")
@@ -191,9 +192,3 @@ def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:
         code = _ERROR_CODE.search(done.stderr)
         why = f" ({code[1].decode()})" if code else ""
         raise SetupError(f"npm could not download it{why}")
-
-
-def _for_npm(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in environ.items():
-        if _VARIABLES.fullmatch(name):
-            yield name, value

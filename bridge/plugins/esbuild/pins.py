@@ -61,12 +61,9 @@ _MACHINES: Final = {
 }
 
 
-def _read_pins() -> list[Pin]:
-    table = json.loads((Path(__file__).parent / "pins.json").read_text("ascii"))
-    return [Pin(name, **digests) for name, digests in table.items()]
+_TABLE: Final = json.loads((Path(__file__).parent / "pins.json").read_text("ascii"))
 
-
-PINS: Final = _read_pins()
+PINS: Final = [Pin(name, **digests) for name, digests in _TABLE.items()]
 """
 Every pin, whose digests npm's registry publishes.
 

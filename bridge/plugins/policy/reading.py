@@ -18,7 +18,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from ...classes import frozen
@@ -73,6 +73,8 @@ _RUN: Final = re.compile(r"(?:[\w$]|[^\x00-\x7f\s\ufeff])+")
 _DIGITS: Final = tuple("0123456789")
 _ESCAPE: Final = re.compile(r"\\u(?:\{0*([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))")
 
+_UNMARKED: Final = (STANDARD_NAMES | RESERVED | WRAPPED) - GLOBALS
+
 _STARTING: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
 _CONTINUING: Final = frozenset({"Mn", "Mc", "Nd", "Pc"})
 _MORE: Final = "$\u200c\u200d"
@@ -108,19 +110,13 @@ class Source:
         choose = choose or marked_names
         # The names of what makes elements come from options and comments, so they are
         # marked by no first reading: its output has to be read again.
-        is_read_twice = suffix_of(name) in _ELEMENTS
-        text = "" if is_read_twice else content.decode("utf-8", "replace")
+        text = "" if _has_elements(name) else content.decode("utf-8", "replace")
         return cls(name, content, choose(text), choose)
 
-    @property
-    def has_elements(self) -> bool:
-        """Whether it may have elements, and so is read twice."""
-        return suffix_of(self.name) in _ELEMENTS
-
-    @property
+    @cached_property
     def has_pragma(self) -> bool:
         """Whether its comments may choose what its elements become."""
-        return self.has_elements and _PRAGMA in self.content
+        return _has_elements(self.name) and _PRAGMA in self.content
 
 
 @frozen
@@ -157,7 +153,7 @@ async def read(
     :raise BundlerError: See ``Conversation.ask``.
     """
     loader = LOADERS[suffix_of(source.name)]
-    if not source.has_elements:
+    if not _has_elements(source.name):
         flags = _marking(loader, mark, source.names, is_mapped)
         answer = _answer(await bundler.ask(_request(_strict(source.content), flags)))
         # Types may be no syntax for the bundler, and no bundle can have them.
@@ -173,6 +169,11 @@ async def read(
     names = await in_thread(source.choose, text)
     flags = _marking("js", mark, names, is_mapped)
     return _answer(await bundler.ask(_request(first.code.encode(), flags)))
+
+
+def _has_elements(name: str) -> bool:
+    """Whether a source may have elements, and so is read twice."""
+    return suffix_of(name) in _ELEMENTS
 
 
 def _strict(content: bytes) -> bytes:
@@ -214,12 +215,7 @@ def _answer(value: Any) -> Answer:
 
 def marked_names(text: str) -> frozenset[str]:
     """Return the names to mark in a source with a text."""
-    return frozenset(words_in(text) - _unmarked())
-
-
-@lru_cache(maxsize=1)
-def _unmarked() -> frozenset[str]:
-    return (STANDARD_NAMES | RESERVED | WRAPPED) - GLOBALS
+    return frozenset(words_in(text) - _UNMARKED)
 
 
 def words_in(text: str) -> set[str]:

@@ -103,11 +103,6 @@ class _Reading:
     _modules: Collection[str]
     _markup_calls: list[int] = field(factory=list, init=False)
     _free: dict[int, str] = field(factory=dict, init=False)
-    _has_pragma: bool = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        # It is looked for in all of the source, so once and not at each name.
-        self._has_pragma = self._source.has_pragma
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
@@ -136,7 +131,7 @@ class _Reading:
             text in _WATCHED
             or text.startswith(self._mark)
             or table.CALLBACKS in text
-            or self._has_pragma
+            or self._source.has_pragma
         )
 
     def _bracket(self, index: int, text: str) -> None:
@@ -265,7 +260,7 @@ class _Reading:
                     self._add(index, "srcdoc")
         elif text == "Object":
             self._markup_calls.append(index)
-        if self._has_pragma:
+        if self._source.has_pragma:
             self._jsx(index)
 
     def _element(self, index: int, number: int) -> None:
