@@ -19,6 +19,7 @@ from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from ..classes import define
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
+from ..datadir.token import FollowedToken
 from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim
@@ -28,7 +29,6 @@ from .banner import Banner
 from .controlsocket import ControlSocket
 from .listening import Listening
 from .sd_notify import Supervisor
-from .token import FollowedToken
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001

@@ -24,10 +24,9 @@ from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
 from ..daemon.listening import StartError, bind, inherited_socket
 from ..daemon.sd_notify import supervisor
-from ..daemon.token import FollowedToken
 from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
 from ..datadir.paths import DataDir
-from ..datadir.token import read_or_make_token
+from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
 from ..http.client import FetchConfig, make_client
 from ..pagelog.pagefile import LogFileError, PageFile

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
-from bridge.daemon.token import FollowedToken
+from bridge.datadir.token import FollowedToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates

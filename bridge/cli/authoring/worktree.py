@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ...classes import frozen
-from ...plugins.dev.reading import read_files
+from ...plugins.clone.bounds import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES
 from ...protocol.text import shown

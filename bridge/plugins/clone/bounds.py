@@ -1,16 +1,20 @@
 """
-The names and sizes that a tree may have: a cloned one, or an author's own.
+The files that a tree may have: a cloned one, or an author's own, which is read here.
 
-A name means the same on every
-system a plugin may be unpacked on.  It is validated as written and as file systems fold
-it: case ignored, compatible characters made one.
+A name means the same on every system a plugin may be unpacked on.  It is validated as
+written and as file systems fold it: case ignored, compatible characters made one.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from attrs import field
@@ -19,6 +23,9 @@ from ...classes import define
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import WINDOWS_DEVICES
+from ...protocol.text import shown
+from ...system.files import NotRegularError, TooLargeError, read_bounded
+from ..tree.tree import refused
 
 
 def clone_failed(detail: str) -> BridgeError:
@@ -134,3 +141,66 @@ class BoundedFiles:
     def too_many_bytes(self) -> BridgeError:
         """Return the error for files that exceed ``bytes_left`` together."""
         return clone_failed(f"files of more than {limits.TREE_BYTES} bytes")
+
+
+def read_files(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """
+    Read files of a directory that somebody may be editing; no link is followed.
+
+    :param names: Relative paths with ``/``; a file that has disappeared is left out.
+    :return: The contents, by path.
+    :raise BridgeError: What a clone would be refused for, naming the file.
+    :raise OSError: One can't be read.
+    """
+    reading = _Reading(root)
+    for name in names:
+        try:
+            reading.add(name)
+        except BridgeError as e:
+            if not e.message.startswith(Prefix.CLONE_FAILED):
+                raise
+            raise BridgeError(e.code, f"{e.message} ({shown(name)})") from None
+    return reading.bounded.files
+
+
+@define
+class _Reading:
+    """The files that were read, one after the other."""
+
+    _root: Path
+    bounded: BoundedFiles = field(factory=BoundedFiles, init=False)
+    _entered: set[str] = field(factory=set, init=False)
+
+    def add(self, name: str) -> None:
+        """Read one file."""
+        self._enter(name)
+        source = self._root / name
+        with suppress(FileNotFoundError, NotADirectoryError):
+            mode = source.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                raise refused(name, "symlink")
+            if stat.S_ISDIR(mode):
+                raise refused(name, "submodule")
+            self.bounded.add(name, self._read(source))
+
+    def _enter(self, name: str) -> None:
+        """Check the names of a file and of the directories it is in."""
+        folder = ""
+        for part in name.split("/"):
+            path = folder + part
+            if path not in self._entered:
+                self.bounded.enter(folder, os.fsencode(part))
+                self._entered.add(path)
+            if folder and (self._root / folder).is_symlink():
+                raise refused(folder[:-1], "symlink")
+            folder = f"{path}/"
+
+    def _read(self, source: Path) -> bytes:
+        try:
+            return read_bounded(source, self.bounded.bytes_left)
+        except NotRegularError:
+            raise clone_failed("neither a file nor a directory") from None
+        except TooLargeError:
+            raise self.bounded.too_many_bytes() from None
+        except PermissionError:
+            raise clone_failed("it cannot be read") from None

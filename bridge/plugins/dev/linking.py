@@ -31,6 +31,7 @@ from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...store.store import Store
 from ..bundle.build import Report
+from ..clone.bounds import read_files
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import LinkedTree, ListEntry, Trees
 from ..operations.jobs import Jobs
@@ -39,7 +40,6 @@ from ..policy.rules.table import Hit
 from ..policy.scan import Scanner, refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
-from .reading import read_files
 
 
 @frozen

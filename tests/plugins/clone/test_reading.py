@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.dev import reading
-from bridge.plugins.dev.reading import read_files
+from bridge.plugins.clone import bounds
+from bridge.plugins.clone.bounds import read_files
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
 
@@ -85,7 +85,7 @@ class ReadFilesTests(SynchronousTestCase):
     def test_unreadable(self):
         """A file that can't be read is named."""
         self.write("a.ts")
-        with mock.patch.object(reading, "read_bounded", side_effect=PermissionError):
+        with mock.patch.object(bounds, "read_bounded", side_effect=PermissionError):
             self.assertEqual(
                 self.refusal("a.ts"), "clone_failed: it cannot be read (a.ts)"
             )

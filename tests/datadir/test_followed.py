@@ -5,8 +5,12 @@ from unittest import mock
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
-from bridge.daemon.token import LOOK_SECONDS, FollowedToken
-from bridge.datadir.token import make_token, read_or_make_token
+from bridge.datadir.token import (
+    LOOK_SECONDS,
+    FollowedToken,
+    make_token,
+    read_or_make_token,
+)
 
 from ..datadir.test_token import TokenCase
 
