@@ -55,7 +55,7 @@ class Connection:
     pushed: Callable[[str, Any], object] = lambda event, data: None
     _last: int = 0
 
-    def call(self, service: str, method: str, params: Any) -> Any:
+    def call(self, service: str, method: str, /, **params: Any) -> Any:
         """
         Call one method, and wait for as long as it takes.
 

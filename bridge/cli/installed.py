@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from ..plugins.installed.records import KEYS, RECORDS, SWITCH
 from ..protocol.errors import BridgeError, Code, Prefix
@@ -19,6 +18,7 @@ from ..settings.options import Paths, locate
 from ..store.generations import StoreError, read_state
 from ..store.tables import HOST
 from .command import prefix_of
+from .connection import Connection
 from .session import Session
 from .terminal import CommandError
 
@@ -40,9 +40,9 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
     return [found[plugin_id] for plugin_id in sorted(found)]
 
 
-def read_switches(session: Session) -> dict[str, object]:
+def read_switches(asked: Connection | Session) -> dict[str, object]:
     """Return the values of the namespace ``host`` by key, for ``is_on``."""
-    entries: dict[str, object] = session.call("state", "list", ns=HOST)["entries"]
+    entries: dict[str, object] = asked.call("state", "list", ns=HOST)["entries"]
     return entries
 
 
@@ -56,11 +56,9 @@ def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) 
     return value is True if profile.opt_in else value is not False
 
 
-def off_lines(
-    plugin_id: str, switches: Mapping[str, object], place: Paths
-) -> list[str]:
-    """Return how to switch a plugin on, if it is off, see ``is_on``."""
-    if is_on(plugin_id, switches, place.profile):
+def off_lines(plugin_id: str, asked: Connection | Session, place: Paths) -> list[str]:
+    """Return how to switch a plugin on, if it is off."""
+    if is_on(plugin_id, read_switches(asked), place.profile):
         return []
     run = f"plugin-bridge enable {place.typed} {plugin_id}"
     return [f"it is off; to switch it on, run: {run}"]
@@ -83,7 +81,7 @@ def check_installed(session: Session, *plugin_ids: str) -> None:
 
 def _complete(
     namespace: str, ctx: click.Context, _: click.Parameter, begun: str
-) -> list[CompletionItem]:
+) -> list[str]:
     """Complete names in the state of the data directory of a command line."""
     try:
         place = locate(*(ctx.params[option.attribute] for option in HOST_OPTIONS))
@@ -91,7 +89,7 @@ def _complete(
     except (ConfigError, StoreError, OSError):
         return []
     found = (visible(name) for name in sorted(names))
-    return [CompletionItem(name) for name in found if name.startswith(begun)]
+    return [name for name in found if name.startswith(begun)]
 
 
 complete_plugins: Final = partial(_complete, RECORDS)

@@ -129,7 +129,7 @@ class Session:
     _operation: str = field(default="", init=False)
     _is_late: bool = field(default=False, init=False)
 
-    def call(self, service: str, method: str, **params: Any) -> Any:
+    def call(self, service: str, method: str, /, **params: Any) -> Any:
         """
         Call one method.
 
@@ -137,7 +137,7 @@ class Session:
         :raise BridgeError: The daemon refuses.
         :raise CommandError: It ended before it answered.
         """
-        return self.connection.call(service, method, params)
+        return self.connection.call(service, method, **params)
 
     def operate(self, method: str, **params: Any) -> Any:
         """
@@ -156,7 +156,7 @@ class Session:
         self.connection.pushed = self._pushed
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
-            return self.connection.call("plugins", method, params)
+            return self.connection.call("plugins", method, **params)
         finally:
             signal.signal(signal.SIGINT, before)
             self._ref = ""

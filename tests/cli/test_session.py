@@ -24,7 +24,7 @@ class Daemon:
         self.pushed = None
         self.during = lambda ref: None
 
-    def call(self, service, method, params):
+    def call(self, service, method, **params):
         """Let the test do something meanwhile, and answer."""
         self.during(params.get("ref"))
         return {"done": True}

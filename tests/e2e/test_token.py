@@ -107,7 +107,7 @@ class TokenTests(HomeCase):
                 rotated = run(self.home, "run", *where, "--rotate-token")
                 self.assertEqual(page.closed_with(), (1001, "token_rotated"))
                 with self.assertRaises(CommandError):
-                    asking.call("plugins", "list", {})
+                    asking.call("plugins", "list")
                 self.note("pushes", page.pushes)
             new = daemon.token
             self.assertEqual(rotated.stdout.strip(), new)

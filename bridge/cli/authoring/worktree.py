@@ -215,12 +215,9 @@ def check_clean(root: Path, besides: Collection[str]) -> None:
     :raise CommandError: Something is not committed.
     """
     allowed = {name.encode() for name in besides}
-    edited = [path for path in _status(root) if path not in allowed]
+    edited = [printed(path) for path in _status(root) if path not in allowed]
     if edited:
-        names = ", ".join(map(printed, edited[:_NAMED_FILES]))
-        more = len(edited) - _NAMED_FILES
-        if more > 0:
-            names += f" and {more} more"
+        names = ", ".join(first_of(edited, _NAMED_FILES))
         raise CommandError(f"not committed: {names}; a clone would not get this tree")
 
 

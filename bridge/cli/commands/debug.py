@@ -7,7 +7,6 @@ import sys
 from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from ...protocol import limits
 from ...protocol.errors import BridgeError
@@ -26,10 +25,10 @@ _OBJECT: Final = 'an object, such as \'{"id": "x"}\''
 _compact = click.option("--compact", is_flag=True, help="Print JSON on one line.")
 
 
-def _complete(_: object, __: object, begun: str) -> list[CompletionItem]:
+def _complete(_: object, __: object, begun: str) -> list[str]:
     """Complete the name of a method."""
     names = loads_own(read_schema(PROTOCOL_FILE))["methods"]
-    return [CompletionItem(name) for name in names if name.startswith(begun)]
+    return [name for name in names if name.startswith(begun)]
 
 
 @command("call", 'state/list \'{"ns": "host"}\'', status=CALL_STATUS, words=str)
@@ -49,7 +48,7 @@ def call(place: Paths, method: str, params: str, compact: bool) -> None:
         raise click.UsageError("SERVICE/METHOD must be names such as state/get")
     given = _object_in(_given_or_read(params, "PARAMS"))
     with session(place, dev=True) as asked:
-        print_json(asked.connection.call(named[1], named[2], given), compact)
+        print_json(asked.call(named[1], named[2], **given), compact)
 
 
 def _object_in(text: str) -> dict[str, Any]:

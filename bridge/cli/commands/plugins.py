@@ -58,8 +58,7 @@ def install(session: Session, url: str) -> None:
     session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
     if session.json:
         return
-    switches = installed.read_switches(session)
-    for line in installed.off_lines(plugin["id"], switches, session.place):
+    for line in installed.off_lines(plugin["id"], session, session.place):
         print_line(line)
 
 

@@ -52,7 +52,7 @@ class DaemonDouble:
     calls: list[Any] = field(factory=list)
     pushed: Any = None
 
-    def call(self, service: str, method: str, params: Any) -> Any:
+    def call(self, service: str, method: str, **params: Any) -> Any:
         self.calls.append(
             (method, {**params, "ref": ""} if "ref" in params else params)
         )

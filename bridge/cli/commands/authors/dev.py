@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +31,6 @@ from ....protocol.limits import DEV_POLL_SECONDS
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
-from ....store.tables import HOST
 from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
@@ -164,9 +164,9 @@ class Link:
         if sent == self._sent:
             return
         self._sent = sent
-        tree = {"directory": str(self._root), "files": names}
+        where = str(self._root)
         try:
-            result = self._connection.call("dev", "link", tree)
+            result = self._connection.call("dev", "link", directory=where, files=names)
             linked = result.get("linked")
             if linked is None:
                 self._show_refused(result["message"], result["hits"])
@@ -183,8 +183,7 @@ class Link:
             self._linked_as = plugin_id, version
             more = "; it replaces the installed plugin" if linked["shadows"] else ""
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
-            state = self._connection.call("state", "list", {"ns": HOST})
-            self._show_lines(off_lines(plugin_id, state["entries"], self._place))
+            self._show_lines(off_lines(plugin_id, self._connection, self._place))
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
@@ -262,14 +261,8 @@ def dev(
     connection = connect(place, dev=True)
     builds = Builds(secrets.token_hex(8))
 
-    def read() -> Reading:
-        in_reactor: Any = blockingCallFromThread
-        found: Reading = in_reactor(reactor, _read, reactor, place, root)
-        return found
-
-    def built() -> None:
-        reactor.callFromThread(builds.built)
-
+    read: Any = partial(blockingCallFromThread, reactor, _read, reactor, place, root)
+    built = partial(reactor.callFromThread, builds.built)
     log = Follower(log_file or place.data.log)
     link = Link(root, connection, log, print_line, read, place, built)
     if not no_page:
@@ -277,18 +270,14 @@ def dev(
     run_once(reactor, lambda: link.run(reactor))
 
 
-def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
+async def _read(reactor: Any, place: Paths, root: Path) -> Reading:
     """Read a tree, which the daemon has read before; a fault of it was shown."""
-
-    async def read() -> Reading:
-        try:
-            tree = published_tree(root, IGNORED)
-            builder = Builder(place, reactor, maybeDeferred)
-            return await read_sources(reactor, builder.executable, tree)
-        except (BridgeError, BundlerError, CommandError):
-            return Reading()
-
-    return Deferred.fromCoroutine(read())
+    try:
+        tree = published_tree(root, IGNORED)
+        builder = Builder(place, reactor, maybeDeferred)
+        return await read_sources(reactor, builder.executable, tree)
+    except (BridgeError, BundlerError, CommandError):
+        return Reading()
 
 
 def _serve(reactor: Any, place: Paths, port: int, builds: Builds, opens: bool) -> None:

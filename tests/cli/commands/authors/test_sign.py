@@ -154,7 +154,7 @@ class WorkTreeTests(SignTestCase):
         for name in "abc":
             self.write(f"{name}.ts", "")
         self.git("add", "--all")
-        self.assert_refused(f"not committed: a.ts, b.ts, c.ts and 2 more{tail}")
+        self.assert_refused(f"not committed: a.ts, b.ts, c.ts, and 2 more{tail}")
 
     def test_ignored(self):
         """A key that is not published may be used; a signature is to be published."""
