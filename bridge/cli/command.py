@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
@@ -91,13 +92,19 @@ class Command(TableCommand):
     the other parameters by name; it returns the exit status, or nothing for 0.
 
     :ivar words: Returns the line for people of what is refused; ``None`` for ``plain``.
+    :ivar prompted: Whether the daemon asks the user.
     """
 
     def __init__(
-        self, name: str, words: Callable[[BridgeError], str] | None, **settings: Any
+        self,
+        name: str,
+        words: Callable[[BridgeError], str] | None = None,
+        prompted: bool = False,
+        **settings: Any,
     ) -> None:
         super().__init__(name, **settings)
         self._words = words
+        self.help = cleandoc(self.help or "") + _PROMPTED * prompted
 
     def invoke(self, ctx: click.Context) -> int:
         """See ``click.Command``; return the exit status."""
@@ -149,32 +156,19 @@ def command(
     example: str,
     *,
     status: str = STATUS,
-    prompted: bool = False,
     table: Iterable[Option] = HOST_OPTIONS,
-    words: Callable[[BridgeError], str] | None = None,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
     """
-    Make a command of a function, whose docstring is its help; see ``Command``.
+    Make a command of a function, whose docstring is its help.
 
     :param example: Its arguments in an example.
     :param status: Which exit statuses it has.
-    :param prompted: Whether the daemon asks the user.
+    :param more: See ``Command``.
     """
-
-    def decorate(function: Callable[..., Any]) -> Command:
-        params = list(reversed(getattr(function, "__click_params__", [])))
-        line = f"plugin-bridge {name} {example}".rstrip()
-        return Command(
-            name,
-            words,
-            table=table,
-            callback=function,
-            params=params,
-            help=cleandoc(function.__doc__ or "") + _PROMPTED * prompted,
-            epilog=f"\b\nExample:\n  {line}\n\n{status}",
-        )
-
-    return decorate
+    line = f"plugin-bridge {name} {example}".rstrip()
+    end = f"\b\nExample:\n  {line}\n\n{status}"
+    return click.command(name, Command, table=table, epilog=end, **more)
 
 
 directory_argument = click.argument(
@@ -185,6 +179,7 @@ directory_argument = click.argument(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object."
 )
+path_option = partial(click.option, type=click.Path(path_type=Path))
 
 
 def page_port_option(default: int) -> Decorator:

@@ -77,18 +77,11 @@ class Connection:
         """Send a request; return its id.  An answer that no call waits for is lost."""
         self._last += 1
         wanted = str(self._last)
-        self.send(
-            {
-                "type": "request",
-                "id": wanted,
-                "service": service,
-                "method": method,
-                "params": params,
-            }
-        )
+        call = {"service": service, "method": method, "params": params}
+        self.send(type="request", id=wanted, **call)
         return wanted
 
-    def send(self, frame: Any) -> None:
+    def send(self, **frame: Any) -> None:
         """Send a frame; that the daemon takes none any more, ``read`` reports."""
         with suppress(OSError):
             self._socket.sendall(dumps(frame) + b"\n")
@@ -175,13 +168,8 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     made = _connected(data, start)
     connection = Connection(made, made.makefile("rb"))
     try:
-        connection.send(
-            {
-                "type": "hello",
-                "token": token,
-                "client": f"plugin-bridge-client/{__version__}",
-            }
-        )
+        client = f"plugin-bridge-client/{__version__}"
+        connection.send(type="hello", token=token, client=client)
         connection.welcome = connection.read(
             "the daemon has ended, or too many commands use it; try again"
         )

@@ -57,9 +57,8 @@ class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """See ``click.ParamType``."""
-        kind = {"DIR": "dir", "FILE": "file", "NAME|PATH": "file"}.get(
-            str(param.metavar).strip("[]")
-        )
+        kinds = {"DIR": "dir", "FILE": "file", "NAME|PATH": "file"}
+        kind = kinds.get(str(param.metavar))
         words = [word for word in self.words if word.startswith(incomplete)]
         if words or kind is None:
             return [CompletionItem(word) for word in words]

@@ -80,7 +80,7 @@ def positive(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError("must be a number") from None
+        value = math.nan
     if not (math.isfinite(value) and value > 0):
         raise ValueError("must be a number above 0")
     return value

@@ -8,18 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import click
 import platformdirs
 
 from ...classes import frozen
+from ..command import path_option
 from ..terminal import CommandError, reported
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
-key_option = click.option(
+key_option = path_option(
     "--key",
     "-k",
     metavar="FILE",
-    type=click.Path(path_type=Path),
     help=f"The key file.  [default: (the 64 digits in {KEY_VARIABLE}, or else the file "
     "that keygen creates)]",
 )

@@ -35,7 +35,6 @@ PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""
 
 _VERSION_FIELD: Final = "version"
-_SHORT: Final = 12
 
 
 @frozen
@@ -226,7 +225,7 @@ class Repository:
             plugin_id = self.manifest.id
             return verify_tree(tree, plugin_id, self.profile, time.time()).key_id
         except BridgeError as e:
-            commit = worktree.head(self.root)[0][:_SHORT]
+            commit = worktree.head(self.root)[0][: worktree.SHORT]
             raise CommandError(
                 f"nothing was tagged, because {commit} is not as it was signed; a hook "
                 f"or an attribute of git may change it ({e.message})"

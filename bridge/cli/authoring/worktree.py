@@ -224,7 +224,8 @@ def check_clean(root: Path, besides: Collection[str]) -> None:
 SHOWN_FILES: Final = 20
 
 _CHANGES: Final = {b"A": "added", b"D": "removed"}
-_COMMIT_CHARACTERS: Final = 12
+SHORT: Final = 12
+"""To how many digits the name of a commit is shortened."""
 
 
 @frozen
@@ -291,4 +292,4 @@ def since_signed(root: Path) -> tuple[str, list[Difference]] | None:
         # One that was signed, and is not in the index now, is listed as removed.
         changes[path] = "changed" if path in changes else "added"
     found = [Difference(printed(path), how) for path, how in sorted(changes.items())]
-    return commit[:_COMMIT_CHARACTERS], found
+    return commit[:SHORT], found

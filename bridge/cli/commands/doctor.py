@@ -43,7 +43,7 @@ from ..checkup import (
     notification_server,
     on_disk,
 )
-from ..command import command, json_option, prefix_of
+from ..command import command, json_option, path_option, prefix_of
 from ..terminal import print_result, private_file
 
 TEST_PROMPT: Final = Prompt(
@@ -72,9 +72,8 @@ _PACKAGE: Final = re.compile(r"[A-Za-z0-9._-]+")
     "--prompt", is_flag=True, help="Show a test prompt and wait for the answer."
 )
 @json_option
-@click.option(
+@path_option(
     "--bundle",
-    type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write a file for a bug report (tar.gz), and list its contents; it does not "
     "contain the token, your settings or the name of your home directory.",

@@ -67,9 +67,7 @@ def logs(
     """
     path = log_file or place.data.log
 
-    def shown(line: bytes) -> str | None:
-        return _shown(line, level, scope, as_json)
-
+    shown = partial(_shown, level=level, scope=scope, as_json=as_json)
     reading = partial(reported, f"{path} can't be read")
     with closing(Follower(path)) as follower, suppress(KeyboardInterrupt):
         with reading():

@@ -16,7 +16,7 @@ from ...settings.configfile import config_path
 from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
-from ..command import Decorator, command
+from ..command import command, path_option
 from ..terminal import CommandError, confirmed, first_of, print_line, reported
 
 _SHOWN_LINES: Final = 11
@@ -25,41 +25,35 @@ _SHOWN_LINES: Final = 11
 _STATUS: Final = f"systemctl --user status {UNIT.removesuffix('.service')}"
 
 
-def _path_option(name: str, metavar: str, about: str) -> Decorator:
-    return click.option(
-        name, type=click.Path(path_type=Path), metavar=metavar, help=about
-    )
-
-
 @command(
     "setup",
     "--host reference --service",
     status="Exit status: 0 everything is installed and the bundle is built, 1 "
     "something is missing, 2 wrong usage.",
 )
-@_path_option(
+@path_option(
     "--bundler",
-    "FILE",
-    f"Binary of esbuild {VERSION}, or its package as npm pack writes it.  [default: "
-    "(the one that ships with plugin-bridge, or else from npm)]",
+    metavar="FILE",
+    help=f"Binary of esbuild {VERSION}, or its package as npm pack writes it.  "
+    "[default: (the one that ships with plugin-bridge, or else from npm)]",
 )
-@_path_option(
+@path_option(
     "--host-sources",
-    "DIR|FILE",
-    "The host's sources: a directory or tar archive with packages/api/src and "
+    metavar="DIR|FILE",
+    help="The host's sources: a directory or tar archive with packages/api/src and "
     "packages/host/src.",
 )
-@_path_option(
+@path_option(
     "--library",
-    "FILE",
-    f"The package {LIBRARY.spec}, which the reference host's page is made with, as npm "
-    "pack writes it.  [default: (the one that ships with plugin-bridge, or else from "
-    "npm)]",
+    metavar="FILE",
+    help=f"The package {LIBRARY.spec}, which the reference host's page is made with, "
+    "as npm pack writes it.  [default: (the one that ships with plugin-bridge, or else "
+    "from npm)]",
 )
-@_path_option(
+@path_option(
     "--download",
-    "DIR",
-    "Only download the bundler and the library into a directory, for a computer "
+    metavar="DIR",
+    help="Only download the bundler and the library into a directory, for a computer "
     "without npm.",
 )
 @click.option("--force", is_flag=True, help="Reinstall everything.")
@@ -156,7 +150,8 @@ def remove(place: Paths, yes: bool) -> None:
     if running is not None and not service:
         why = f"a daemon uses {place.data.root} (process {running}); stop it first"
         raise CommandError(why)
-    lines = _removable(place, service)
+    lines = [f"the service {UNIT}"] * service + [*map(str, published(place))]
+    lines += [str(place.data.root)] * place.data.root.exists()
     if not lines:
         print_line("there is nothing to remove")
         return
@@ -173,14 +168,6 @@ def remove(place: Paths, yes: bool) -> None:
     ):
         if path.exists():
             print_line(f"left {path}, {what}")
-
-
-def _removable(place: Paths, service: bool) -> list[str]:
-    """Name what there is to remove."""
-    found = published(place)
-    if place.data.root.exists():
-        found.append(place.data.root)
-    return [f"the service {UNIT}"] * service + [str(path) for path in found]
 
 
 def _agree(lines: list[str]) -> None:

@@ -24,16 +24,15 @@ from ....settings.options import Paths
 from ...authoring import worktree
 from ...authoring.git import typed_git
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
-from ...command import command, directory_argument, json_option
+from ...command import command, directory_argument, json_option, path_option
 from ...terminal import print_result, private_file, reported
 
 
 @command("keygen", "--show", table=())
-@click.option(
+@path_option(
     "--out",
     "-o",
     metavar="FILE",
-    type=click.Path(path_type=Path),
     help="The file to create; an existing file is never replaced.  [default: "
     "(plugin-bridge/signing-key in the user's configuration directory)]",
 )
