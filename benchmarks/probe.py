@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -88,15 +89,12 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
     """Run the daemon; return its exit status."""
     from twisted.internet import reactor
 
-    from bridge import tap
     from bridge.cli.main import main
     from bridge.http.addresspolicy import AddressPolicy
-    from bridge.http.client import FetchConfig
+    from bridge.wiring import services
 
     clock: Any = reactor
-    assemble = tap.assemble
     also = frozenset(("127.0.0.1", one) for one in (port, SILENT_PORT))
-    reach = FetchConfig(AddressPolicy(also=also))
 
     def write() -> None:
         # Its own call is not among them while it runs.
@@ -107,9 +105,6 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
         new.replace(file)
         clock.callLater(SECONDS, write)
 
-    def assemble_here(reactor: Any, options: tap.Options) -> Any:
-        return assemble(reactor, options, reach)
-
     def collect(*_: object) -> None:
         gc.collect()
 
@@ -119,7 +114,7 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
 
     signal.signal(signal.SIGUSR1, collect)
     signal.signal(signal.SIGUSR2, settle)
-    tap.assemble = assemble_here  # type: ignore[assignment]
+    vars(services)["AddressPolicy"] = partial(AddressPolicy, also=also)
     clock.callWhenRunning(write)
     return main(arguments)
 

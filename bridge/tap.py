@@ -21,7 +21,6 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import is_taken, knock
 from .daemon.sd_notify import supervisor
-from .http.client import FetchConfig
 from .http.trust import holds_authorities
 from .protocol.errors import UserError
 from .protocol.strictjson import dumps
@@ -164,14 +163,6 @@ def _exit_on_error(make: Callable[[], T]) -> T:
         raise SystemExit(1) from None
 
 
-def assemble(
-    reactor: Any, options: Options, reach: FetchConfig | None = None
-) -> IService:
-    """
-    Make the daemon; see ``bridge.wiring.assembly.assemble``.
-
-    :param reach: What ``outbound`` reaches: the public internet, except in tests.
-    """
-    return assembly.assemble(
-        reactor, options.config, options.paths, options.parent, reach or FetchConfig()
-    )
+def assemble(reactor: Any, options: Options) -> IService:
+    """Make the daemon; see ``bridge.wiring.assembly.assemble``."""
+    return assembly.assemble(reactor, options.config, options.paths, options.parent)

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, field
 from twisted.internet.defer import Deferred
 
-from ..classes import define, frozen
+from ..classes import define
 from ..concurrency.threads import NO_THREAD
 from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_ADDRESSES, OUTBOUND_LOOK_UPS
@@ -99,20 +99,6 @@ class SystemNames:
         for answer in answers:
             if not answer.called:  # who was answered before may have cancelled it
                 answer.callback(addresses)
-
-
-@frozen(eq=False, repr=False)
-class FetchConfig:
-    """
-    What ``outbound`` can reach.  Only tests, which have no internet, pass another.
-
-    :ivar look_up: From a name to its addresses; the system's resolver by default.
-    :ivar ca_file: Authorities to trust in addition to the system's, in PEM.
-    """
-
-    policy: AddressPolicy = field(factory=AddressPolicy)
-    look_up: LookUp | None = None
-    ca_file: Path | None = None
 
 
 @define(eq=False, repr=False)

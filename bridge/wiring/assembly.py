@@ -28,7 +28,7 @@ from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
 from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
-from ..http.client import FetchConfig, make_client
+from ..http.client import make_client
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
 from ..protocol.bucket import TokenBucket
@@ -62,13 +62,11 @@ def assemble(
     config: Config,
     paths: Paths,
     twistd: Mapping[str, Any] | None,
-    reach: FetchConfig,
 ) -> Daemon:
     """
     Make a daemon.
 
     :param twistd: The options of twistd, when that has started us.
-    :param reach: What ``outbound`` reaches: the public internet, except in tests.
     :raise UserError: It can't start here.
     """
     data = paths.data
@@ -85,7 +83,7 @@ def assemble(
         return [token.reveal()]
 
     desktop = Notifications(reactor, os.environ)
-    client = make_client(reactor, threads.fetches.call, reach.ca_file, reach.look_up)
+    client = make_client(reactor, threads.fetches.call)
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
     approver = make_approver(core)
     renewed = renew_sources(paths)
@@ -95,7 +93,7 @@ def assemble(
     kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
-    services = make_services(core, logs, plugins, not_for_osc, reach.policy)
+    services = make_services(core, logs, plugins, not_for_osc)
     unbuildable = build_problem(paths)
     notices = opened, discarded, not_kept, store.notice, renewed, *plugins.notices
     banner = Banner(

@@ -70,13 +70,11 @@ def make_services(
     logs: Logs,
     plugins: PluginWiring,
     reserved_ports: frozenset[int],
-    policy: AddressPolicy,
 ) -> ServiceWiring:
     """
     Make every service.
 
     :param reserved_ports: The ports that are not for OSC.
-    :param policy: What ``outbound`` reaches.
     """
     profile = core.paths.profile
     fanout = make_sinks(core)
@@ -84,7 +82,7 @@ def make_services(
     osc.restore()
     core.hub.on_join(osc.joined)
     in_thread = core.threads.fetches.call
-    fetcher = HttpFetcher(policy, core.reactor, in_thread, core.client)
+    fetcher = HttpFetcher(AddressPolicy(), core.reactor, in_thread, core.client)
     sql = _make_sql(core)
 
     registry = Registry()

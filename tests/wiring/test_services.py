@@ -6,7 +6,6 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.hub import Hub
@@ -81,7 +80,6 @@ class ShutdownTests(SynchronousTestCase):
             Logs(None, clock, time.time),
             NO_PLUGINS,
             frozenset(),
-            AddressPolicy(),
         )
         made.fanout.start()
         calls = Dispatcher(made.registry)
