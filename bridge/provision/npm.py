@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -101,15 +101,14 @@ class NpmPackage:
             f"the file does not have the digest of {self.spec}; it was not installed"
         )
 
-    def download(self, environ: Mapping[str, str]) -> bytes:
+    def download(self) -> bytes:
         """
         Download the package, and verify it.
 
-        :param environ: What npm may be configured by; only that is handed on.
         :raise SetupError: Why it could not be had, and what to do.
         """
         try:
-            packed = _pack(self.spec, environ)
+            packed = _pack(self.spec)
         except SetupError as e:
             raise SetupError(
                 f"there is no {self.part}, and {e}; where npm works, run npm pack "
@@ -132,8 +131,8 @@ def unpacked(package: bytes) -> Iterator[tuple[str, bytes]]:
                 yield member.name, content.read()
 
 
-def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
-    npm = shutil.which("npm", path=environ.get("PATH"))
+def _pack(spec: str) -> bytes:
+    npm = shutil.which("npm")
     if npm is None:
         raise SetupError("there is no npm to download it")
     _remove_left()
@@ -148,7 +147,7 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
             "npm_config_fetch_retry_factor": "5",
             "NODE_DISABLE_COMPILE_CACHE": "1",
         }
-        theirs = {n: v for n, v in environ.items() if _VARIABLES.fullmatch(n)}
+        theirs = {n: v for n, v in os.environ.items() if _VARIABLES.fullmatch(n)}
         _run(npm, spec, Path(directory), usual | theirs)
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -76,26 +76,23 @@ def _binary(package: bytes, pin: Pin) -> bytes:
     return next(content for path, content in unpacked(package) if path == pin.member)
 
 
-def bundler_at_hand(pin: Pin, shipped: Path = SHIPPED) -> bytes | None:
+def bundler_at_hand(pin: Pin) -> bytes | None:
     """
     Return the bundler where our package put it.
 
     :raise SetupError: What is there is not the pinned one.
     """
-    path = shipped / BINARY_NAME
+    path = SHIPPED / BINARY_NAME
     return read_bundler(path, pin) if path.exists() else None
 
 
-def find_bundler(
-    pin: Pin, environ: Mapping[str, str], shipped: Path = SHIPPED
-) -> bytes:
+def find_bundler(pin: Pin) -> bytes:
     """
     Find the bundler: where our package put it, or through the user's npm.
 
     :raise SetupError: It was not found; the message shows the command to run.
     """
-    found = bundler_at_hand(pin, shipped)
-    return found or _binary(_package(pin).download(environ), pin)
+    return bundler_at_hand(pin) or _binary(_package(pin).download(), pin)
 
 
 def installed_bundler(data: DataDir, pin: Pin) -> bool:
@@ -174,14 +171,14 @@ def read_library(given: Path) -> bytes:
     return LIBRARY.verified(LIBRARY.read(given))
 
 
-def find_library(environ: Mapping[str, str], shipped: Path = SHIPPED) -> bytes:
+def find_library() -> bytes:
     """
     Find the package: where our package put it, or through the user's npm.
 
     :raise SetupError: It was not found; the message shows the command to run.
     """
-    path = shipped / LIBRARY.file
-    return read_library(path) if path.exists() else LIBRARY.download(environ)
+    path = SHIPPED / LIBRARY.file
+    return read_library(path) if path.exists() else LIBRARY.download()
 
 
 def installed_library(data: DataDir) -> Sources:
@@ -196,7 +193,7 @@ def installed_library(data: DataDir) -> Sources:
     return {path: sources[path] for path in sources if path.startswith(FOLDER)}
 
 
-def library_at_hand(data: DataDir, shipped: Path = SHIPPED) -> Sources:
+def library_at_hand(data: DataDir) -> Sources:
     """
     Return the library without npm: the one in place, or that of our package.
 
@@ -205,18 +202,18 @@ def library_at_hand(data: DataDir, shipped: Path = SHIPPED) -> Sources:
     """
     if found := installed_library(data):
         return found
-    path = shipped / LIBRARY.file
+    path = SHIPPED / LIBRARY.file
     return library_files(read_library(path)) if path.exists() else {}
 
 
-def needs_npm(data: DataDir, pin: Pin, shipped: Path = SHIPPED) -> bool:
+def needs_npm(data: DataDir, pin: Pin) -> bool:
     """
     Whether a setup downloads the bundler or the library.
 
     :raise SetupError: What is in our package is not the pinned one.
     """
-    bundler = installed_bundler(data, pin) or bundler_at_hand(pin, shipped)
-    return not (bundler and library_at_hand(data, shipped))
+    bundler = installed_bundler(data, pin) or bundler_at_hand(pin)
+    return not (bundler and library_at_hand(data))
 
 
 def library_files(package: bytes) -> Sources:
@@ -264,7 +261,6 @@ class Setup:
         the profile, if any did.
     :ivar library: The npm package of the reference page's library; ``None``: find it.
     :ivar force: Install again what is in place.
-    :ivar environ: For npm.
     """
 
     place: Paths
@@ -273,7 +269,6 @@ class Setup:
     host_sources: Path | None = None
     library: Path | None = None
     force: bool = False
-    environ: Mapping[str, str] = os.environ
 
     def install(self, *, bundler_only: bool = False) -> None:
         """
@@ -307,7 +302,7 @@ class Setup:
         if installed_bundler(data, pin) and not self.force:
             self.report(f"bundler: esbuild {VERSION} is already installed")
             return
-        install_bundler(content or find_bundler(pin, self.environ), data, pin)
+        install_bundler(content or find_bundler(pin), data, pin)
         self.report(f"bundler: installed esbuild {VERSION} for {pin.platform}")
 
     def _install_host(self) -> None:
@@ -329,7 +324,7 @@ class Setup:
             return library_files(read_library(self.library))
         if not self.force and (found := installed_library(self.place.data)):
             return found
-        return library_files(find_library(self.environ))
+        return library_files(find_library())
 
     def _install_sources(self, sources: Sources) -> None:
         data, profile = self.place.data, self.place.profile
@@ -452,11 +447,7 @@ def own_sources() -> Sources:
         return read_sources(own)
 
 
-def download(
-    directory: Path,
-    report: Callable[[str], None],
-    environ: Mapping[str, str] = os.environ,
-) -> None:
+def download(directory: Path, report: Callable[[str], None]) -> None:
     """
     Put what setup would download into a directory, verified; install nothing.
 
@@ -466,9 +457,9 @@ def download(
     pin = _pin()
     directory.mkdir(parents=True, exist_ok=True)
     bundler = directory / BINARY_NAME
-    bundler.write_bytes(find_bundler(pin, environ))
+    bundler.write_bytes(find_bundler(pin))
     bundler.chmod(0o755)
-    (directory / LIBRARY.file).write_bytes(find_library(environ))
+    (directory / LIBRARY.file).write_bytes(find_library())
     for path in (bundler, directory / LIBRARY.file):
         report(f"downloaded {path}")
 

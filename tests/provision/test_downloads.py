@@ -30,6 +30,7 @@ class SourceCase(SynchronousTestCase):
         pin = pin_for()
         assert pin is not None, "there is no bundler for this machine"
         self.pin = pin
+        self.patch(setup, "SHIPPED", self.root)
 
     def package(self) -> Path:
         """What ``npm pack`` makes of the pinned bundler."""
@@ -94,7 +95,8 @@ class FindingTests(SourceCase):
 
     def find(self, environ: dict[str, str]) -> bytes:
         """Find it, where the scratch directory is what our package ships."""
-        return setup.find_bundler(self.pin, environ, self.root)
+        with mock.patch.dict(os.environ, environ, clear=True):
+            return setup.find_bundler(self.pin)
 
     def test_attack_tampered(self):
         """What npm brings, or our package ships, is verified like everything else."""
@@ -110,13 +112,13 @@ class FindingTests(SourceCase):
             (library(), self.root / setup.LIBRARY.file),
             (esbuild(), self.root / "esbuild"),
         ):
-            self.assertTrue(setup.needs_npm(data, self.pin, self.root))
+            self.assertTrue(setup.needs_npm(data, self.pin))
             path.write_bytes(content.read_bytes())
-        self.assertFalse(setup.needs_npm(data, self.pin, self.root))
+        self.assertFalse(setup.needs_npm(data, self.pin))
         data.create()
         setup.install_bundler(path.read_bytes(), data, self.pin)
         path.unlink()
-        self.assertFalse(setup.needs_npm(data, self.pin, self.root))
+        self.assertFalse(setup.needs_npm(data, self.pin))
 
     def test_what_npm_receives(self):
         """Npm gets one command, its own configuration, and nothing else."""
@@ -228,8 +230,9 @@ class LibraryTests(SynchronousTestCase):
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
         (self.root / setup.LIBRARY.file).write_bytes(self.package[:-1] + b"x")
+        self.patch(setup, "SHIPPED", self.root)
         for refused in (
-            lambda: setup.find_library({}, self.root),
+            setup.find_library,
             lambda: setup.read_library(self.root / setup.LIBRARY.file),
         ):
             error = self.assertRaises(SetupError, refused)
