@@ -208,7 +208,7 @@ class Checker:
 
     def _since_signed(self) -> list[str]:
         """Compare with the last signed commit; return lines for the author."""
-        found = since_signed(self._root)
+        found = since_signed(self._root, self._tree.files)
         if found is None:
             return []
         self.report.signed_commit, self.report.changed = found

@@ -22,6 +22,8 @@ _ELSEWHERE: Final = (
 )
 _OF_AUTHOR: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
+_NOTHING_RUN: Final = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
+
 
 def git(
     root: Path, *arguments: str, given: bytes = b"", as_author: bool = False
@@ -68,7 +70,9 @@ def _harmless_environ(root: Path) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
-        **_given({"core.fsmonitor": "false", **dict.fromkeys(filters[:-1], "")}),
+        # Else git may look into others, by core.worktree.
+        "GIT_WORK_TREE": str(root.resolve()),
+        **_given({**_NOTHING_RUN, **dict.fromkeys(filters[:-1], "")}),
     }
 
 

@@ -7,9 +7,10 @@ were committed; and none of what git ignores.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -94,15 +95,19 @@ def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
         if letters[1:] != b" "
     }
     unchanged = {}
-    for entry in git(root, "ls-files", "--stage", "-z").split(b"\0")[:-1]:
-        about, _, path = entry.partition(b"\t")
-        mode, blob, _ = about.decode().split(" ")
-        name = path.decode("utf-8", "surrogateescape")
+    for name, (mode, blob, _) in _entries(git(root, "ls-files", "--stage", "-z")):
         if name not in names and name not in edited:  # as in a sparse checkout
             raise CommandError(f"{shown(name)} is in a clone, but not here; restore it")
         if name in names and name not in edited and mode not in _NO_FILES:
             unchanged[name] = blob
     return _blobs(root, unchanged)
+
+
+def _entries(listed: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Return the path of each entry of a list of git's, and the words before it."""
+    for entry in listed.split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        yield path.decode("utf-8", "surrogateescape"), about.decode().split(" ")
 
 
 def published(
@@ -149,7 +154,8 @@ def head(root: Path) -> tuple[str, str]:
 
     :return: Empty before the first commit, and when no branch is checked out.
     """
-    lines = git(root, "status", "--porcelain=v2", "--branch", "-uno").split(b"\n")
+    options = ("--porcelain=v2", "--branch", "-uno", _SUBMODULES)
+    lines = git(root, "status", *options).split(b"\n")
     found = (line.decode("utf-8", "surrogateescape") for line in lines)
     about = dict(line[2:].split(" ", 1) for line in found if line.startswith("# "))
     commit, branch = about["branch.oid"], about["branch.head"]
@@ -223,9 +229,9 @@ def check_clean(root: Path, besides: Collection[str]) -> None:
 
 SHOWN_FILES: Final = 20
 
-_CHANGES: Final = {b"A": "added", b"D": "removed"}
 SHORT: Final = 12
 """To how many digits the name of a commit is shortened."""
+_SHA1_CHARACTERS: Final = 40
 
 
 @frozen
@@ -269,27 +275,29 @@ def last_signed(root: Path, start: str = "HEAD") -> str | None:
     return commit
 
 
-def since_signed(root: Path) -> tuple[str, list[Difference]] | None:
+def since_signed(
+    root: Path, files: Mapping[str, bytes]
+) -> tuple[str, list[Difference]] | None:
     """
-    Compare the files here with those of the last commit that changed the signature.
+    Compare files with those of the last commit that changed the signature.
 
-    :return: Its name, shortened, and what a clone would get otherwise if everything
-        here were committed now, by path; ``None`` when there is none, or ``root`` is
-        no git work tree.
+    :param files: What a clone would get if everything here were committed now.
+    :return: Its name, shortened, and what differs, by path; ``None`` when there is
+        none, or ``root`` is no git work tree.
     :raise CommandError: git is missing, or refuses.
     """
     commit = last_signed(root) if is_work_tree(root) else None
     if commit is None:
         return None
-    options = ("--name-status", "--no-renames", "--no-ext-diff", _SUBMODULES, "-z")
-    output = git(root, "diff", *options, commit, "--").split(b"\0")[:-1]
-    changes = {
-        path: _CHANGES.get(letter, "changed")
-        for letter, path in zip(output[::2], output[1::2], strict=True)
-    }
-    untracked = git(root, "ls-files", "-z", "--others", "--exclude-standard")
-    for path in untracked.split(b"\0")[:-1]:
-        # One that was signed, and is not in the index now, is listed as removed.
-        changes[path] = "changed" if path in changes else "added"
-    found = [Difference(printed(path), how) for path, how in sorted(changes.items())]
+    # Not by git diff: it writes the index.
+    listed = _entries(git(root, "ls-tree", "-r", "-z", commit))
+    signed = {path: blob for path, (_, _, blob) in listed}
+    kind = "sha1" if len(commit) == _SHA1_CHARACTERS else "sha256"
+    changes = {path: "removed" for path in signed if path not in files}
+    for path, content in files.items():
+        blob = hashlib.new(kind, b"blob %d\0" % len(content), usedforsecurity=False)
+        blob.update(content)
+        if signed.get(path) != blob.hexdigest():
+            changes[path] = "changed" if path in signed else "added"
+    found = [Difference(shown(path), how) for path, how in sorted(changes.items())]
     return commit[:SHORT], found

@@ -3,9 +3,10 @@
 import os
 
 from bridge.cli.authoring.git import git as read_git
-from bridge.cli.authoring.worktree import check_clean, published
+from bridge.cli.authoring.worktree import check_clean, head, published, since_signed
 from bridge.cli.terminal import CommandError
 
+from ...directories import write_files
 from ..repository import commit, git
 from .test_worktree import WorkTreeTestCase
 
@@ -35,9 +36,15 @@ class GitTests(WorkTreeTestCase):
         self.assertEqual(trusted, b"/of-others\n")
 
     def test_attack_filter(self):
-        """No program is run that the tree's own configuration names."""
+        """No program is run that the tree's own configuration names, nor a hook."""
+        self.write("plugin.sig")
         commit(self.root)
         ran = self.directory / "ran"
+        hook = self.root / ".git/hooks/post-index-change"
+        hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        hook.chmod(0o755)
+        # With another time of its files git would renew its index.
+        os.utime(self.root / "src/a.ts", (1, 1))
         for name in ("x", "a=b"):
             git(self.root, "config", f"filter.{name}.required", "true")
             for kind in ("clean", "process"):
@@ -52,8 +59,29 @@ class GitTests(WorkTreeTestCase):
             "*.ts filter=x\nm* filter=a=b\n"
         )
         self.write("main.ts", "export default 2;\n")
-        self.assertEqual(self.read()["main.ts"], b"export default 2;\n")
+        files = self.read()
+        self.assertEqual(files["main.ts"], b"export default 2;\n")
+        index = (self.root / ".git/index").read_bytes()
+        since_signed(self.root, files)
+        self.assertEqual((self.root / ".git/index").read_bytes(), index)
         self.assertRaises(CommandError, check_clean, self.root, ())
+        self.assertFalse(ran.exists())
+
+    def test_attack_other_tree(self):
+        """Nor one that a repository names to which the configuration leads."""
+        commit(self.root)
+        other, ran = self.directory / "other", self.directory / "ran"
+        write_files(other, {"a.ts": ""})
+        commit(other)
+        for root in (self.root, other):
+            (root / ".git/info/attributes").write_text("* filter=x\n")
+        git(other, "config", "filter.x.clean", f"touch {ran}; cat")
+        os.utime(other / "a.ts", (1, 1))
+        git(self.root, "config", "core.worktree", "../..")
+        entry = f"160000,{git(other, 'rev-parse', 'HEAD')},other"
+        git(self.root, "update-index", "--add", "--cacheinfo", entry)
+        head(self.root)
+        self.assertIn("main.ts", self.read())
         self.assertFalse(ran.exists())
 
     def test_attack_fetch(self):
@@ -70,6 +98,6 @@ class GitTests(WorkTreeTestCase):
             git(self.root, "config", name, text)
         blob = git(self.root, "rev-parse", "HEAD:main.ts")
         (self.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
-        with self.assertRaisesRegex(CommandError, "cannot read the content of a"):
+        with self.assertRaisesRegex(CommandError, "^git (cannot read|cat-file failed)"):
             self.read()
         self.assertFalse(ran.exists())

@@ -89,7 +89,8 @@ def create(
         root.mkdir(parents=True, exist_ok=True)
         # First: where git is missing, nothing has to be removed to try again.
         if not is_work_tree(root):
-            git(root, "init", "--quiet", "--initial-branch=main")
+            options = ("--quiet", "--initial-branch=main")
+            git(root, "init", *options, as_author=True)
         for name, content in contents.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
