@@ -7,16 +7,14 @@ from typing import Annotated, Any
 
 from attrs import evolve
 
-from ..approval.prompts import Operation
 from ..classes import frozen
 from ..plugins.installed.records import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.candidate import Pin
-from ..plugins.operations.jobs import End
+from ..plugins.operations.jobs import End, Progress
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
-from ..protocol.steps import Step
 from ..protocol.wire import AnyParams
 
 _Ref = Annotated[
@@ -159,33 +157,19 @@ class Refusal:
     message: str
 
 
-@frozen
-class OperationEntry:
+@frozen(kw_only=True)
+class OperationEntry(Progress):
     """
     An operation that is under way, or ended in the last five minutes.
 
-    :ivar operation: The daemon's name for it, for ``cancel``.
-    :ivar op: What it does.
-    :ivar id: The plugin's, as in ``progress``; null during an install.
-    :ivar ref: The name that the page which asked for it has chosen; null without one.
-    :ivar step: The last step it has reached.
-    :ivar message: Of this step, for display.
     :ivar started_at: Milliseconds since the epoch.
-    :ivar cancellable: Whether it can still be cancelled.
     :ivar ended_at: Milliseconds since the epoch; only when it has ended.
     :ivar outcome: Only when it has ended.
     :ivar error: Only when it was refused or cancelled.
     :ivar result: Only when it is done: what its method answers.
     """
 
-    operation: str
-    op: Operation
-    id: str | None
-    ref: str | None
-    step: Step
-    message: str
     started_at: int
-    cancellable: bool
     ended_at: int | None = None
     outcome: End | None = None
     error: Refusal | None = None

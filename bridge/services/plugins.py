@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import evolve, field
+from attrs import asdict, evolve, field
 
 from ..approval.approvers import Approver
 from ..approval.prompts import Operation
@@ -176,14 +176,8 @@ class PluginService:
         outcome = job.outcome
         error = outcome.error if outcome else None
         return OperationEntry(
-            operation=job.name,
-            op=job.request.op,
-            id=job.request.plugin_id,
-            ref=job.request.ref,
-            step=job.step,
-            message=job.message,
+            **asdict(job.progress(), recurse=False),
             started_at=job.started_at,
-            cancellable=job.cancellable,
             ended_at=outcome.at if outcome else None,
             outcome=outcome.end if outcome else None,
             error=Refusal(error.code, error.message) if error else None,

@@ -51,7 +51,7 @@ class Progress:
 
     :ivar op: The operation.
     :ivar id: The plugin's, the same during one operation; null during an install.
-    :ivar step: What it does now.
+    :ivar step: The last step it has reached.
     :ivar message: For display; of what a caller sent it shows only the host.
     :ivar operation: The daemon's name for it, for ``cancel``.
     :ivar ref: The name that the page which asked for it has chosen; null without one.
@@ -191,16 +191,18 @@ class Job:
         """
         self.step = step
         self.message = message
-        self._watch(
-            Progress(
-                asking or self.request.op,
-                self.request.plugin_id,
-                step,
-                message,
-                self.name,
-                self.request.ref,
-                self.cancellable,
-            )
+        self._watch(self.progress(asking))
+
+    def progress(self, asking: Operation | None = None) -> Progress:
+        """Return how far it is; see ``reached``."""
+        return Progress(
+            asking or self.request.op,
+            self.request.plugin_id,
+            self.step,
+            self.message,
+            self.name,
+            self.request.ref,
+            self.cancellable,
         )
 
     def roll_back(self) -> None:

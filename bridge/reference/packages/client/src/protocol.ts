@@ -152,14 +152,14 @@ export type Operation = "install" | "update" | "uninstall" | "trust_key" | "rota
 
 /** An operation that is under way, or ended in the last five minutes. */
 export type OperationEntry = {
-  /** The daemon's name for it, for `cancel`. */ operation: string;
-  /** What it does. */ op: Open<Operation>;
-  /** The plugin's, as in `progress`; null during an install. */ id: string | null;
-  /** The name that the page which asked for it has chosen; null without one. */ ref: string | null;
+  /** The operation. */ op: Open<Operation>;
+  /** The plugin's, the same during one operation; null during an install. */ id: string | null;
   /** The last step it has reached. */ step: Open<Step>;
-  /** Of this step, for display. */ message: string;
-  /** Milliseconds since the epoch. */ startedAt: number;
+  /** For display; of what a caller sent it shows only the host. */ message: string;
+  /** The daemon's name for it, for `cancel`. */ operation: string;
+  /** The name that the page which asked for it has chosen; null without one. */ ref: string | null;
   /** Whether it can still be cancelled. */ cancellable: boolean;
+  /** Milliseconds since the epoch. */ startedAt: number;
   /** Milliseconds since the epoch; only when it has ended. */ endedAt?: number;
   /** Only when it has ended. */ outcome?: Open<End>;
   /** Only when it was refused or cancelled. */ error?: Refusal;
@@ -590,7 +590,7 @@ export interface Events {
   progress: {
     /** The operation. */ op: Open<Operation>;
     /** The plugin's, the same during one operation; null during an install. */ id: string | null;
-    /** What it does now. */ step: Open<Step>;
+    /** The last step it has reached. */ step: Open<Step>;
     /** For display; of what a caller sent it shows only the host. */ message: string;
     /** The daemon's name for it, for `cancel`. */ operation: string;
     /** The name that the page which asked for it has chosen; null without one. */ ref: string | null;
