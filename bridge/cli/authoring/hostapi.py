@@ -52,7 +52,8 @@ _DEFAULTS: Final = {
     "jsx": "react",
     "strict": True,
 }
-# These win over the plugin's own: nothing is written, and nothing outside is needed.
+# These win over the plugin's own: nothing is written or run, and nothing outside is
+# needed.
 _FIXED: Final = {
     "noEmit": True,
     "composite": False,
@@ -68,6 +69,10 @@ _FIXED: Final = {
     "outDir": None,
     "declarationDir": None,
     "tsBuildInfoFile": None,
+    "outFile": None,
+    "generateTrace": None,
+    "generateCpuProfile": None,
+    "plugins": None,
 }
 
 

@@ -1,5 +1,6 @@
 """The version and the types of the host's plugin API."""
 
+import json
 import os
 from pathlib import Path
 
@@ -137,9 +138,17 @@ class TypesTests(SynchronousTestCase):
         (self.tree / "tsconfig.json").write_text(
             '{ // lax\n "compilerOptions": {"strict": false, "composite": true,'
             '"target": "ES2022", "module": "ESNext", "moduleResolution": "bundler",'
-            '"outDir": "out", "types": ["node"], "rootDir": "src",},'
+            '"types": ["node"], "rootDir": "src",},'
             '"include": ["src"], "references": [] }'
         )
+        self.assertEqual(self.errors(), [])
+
+    def test_attack_trace(self) -> None:
+        """No option of the plugin's has the compiler write a file."""
+        names = ("outDir", "generateTrace", "generateCpuProfile")
+        options = dict.fromkeys(names, "out") | {"moduleResolution": "bundler"}
+        text = json.dumps({"compilerOptions": {**options, "module": "ESNext"}})
+        (self.tree / "tsconfig.json").write_text(text)
         self.assertEqual(self.errors(), [])
         self.assertFalse((self.tree / "out").exists())
 
