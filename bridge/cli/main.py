@@ -88,10 +88,6 @@ def find(name: str) -> click.Command:
 class Commands(click.Group):
     """The commands, each imported when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """See ``click.Group``."""
-        return list(COMMANDS)
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See ``click.Group``."""
         return find(cmd_name) if cmd_name in COMMANDS else None
@@ -131,8 +127,8 @@ class Commands(click.Group):
     ) -> list[CompletionItem]:
         """See ``click.Group``; no command is imported for it."""
         if incomplete.startswith("-"):
-            run = self.get_command(ctx, "run") if ctx.obj else None
-            if run is not None:
+            if ctx.obj:
+                run = find("run")
                 inner = run.make_context("run", [], ctx, resilient_parsing=True)
                 return run.shell_complete(inner, incomplete)
             return super().shell_complete(ctx, incomplete)

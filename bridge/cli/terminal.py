@@ -44,8 +44,6 @@ def reported(what: str) -> Iterator[None]:
     """Report an ``OSError`` of a block as why a command failed: ``what``, and why."""
     try:
         yield
-    except BrokenPipeError:
-        raise  # nobody reads what is printed
     except OSError as e:
         raise CommandError(f"{what}: {e.strerror}") from None
 

@@ -229,19 +229,15 @@ def load_profile(name: str) -> HostProfile:
     :param name: One of ``SHIPPED``, or the path of a TOML file.
     :raise ConfigError: It does not exist, or breaks a rule.
     """
-    return parse_profile(_read(name), name)
-
-
-def _read(name: str) -> str:
     try:
-        if name in SHIPPED:
-            return shipped_profile(name)
-        return Path(name).read_text("utf-8")
+        is_shipped = name in SHIPPED
+        text = shipped_profile(name) if is_shipped else Path(name).read_text("utf-8")
     except (OSError, ValueError):
         raise ConfigError(
             f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file "
             "in UTF-8"
         ) from None
+    return parse_profile(text, name)
 
 
 def shipped_profile(name: str) -> str:

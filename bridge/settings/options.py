@@ -181,9 +181,7 @@ class TableCommand(click.Command):
 
     def _names(self, args: list[str], ctx: click.Context) -> Names | None:
         """Find the names of the host's profile; a bad profile is reported later."""
-        host = next((option for option in self.table if option.name == "host"), None)
-        if host is None:
-            return None
+        [host] = [option for option in self.table if option.name == "host"]
         probe = click.Command(None, params=[click_option(host)], add_help_option=False)
         probe.ignore_unknown_options = probe.allow_extra_args = True
         try:

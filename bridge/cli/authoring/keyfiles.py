@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -73,14 +73,14 @@ class SigningKey:
     file: Path | None
 
 
-def chosen_key(chosen: Path | None, environ: Mapping[str, str]) -> SigningKey:
+def chosen_key(chosen: Path | None) -> SigningKey:
     """
     Read the key that ``key_option`` describes.
 
     :param chosen: What ``--key`` names.
     :raise CommandError: It cannot be read, or is no key.
     """
-    if not chosen and environ.get(KEY_VARIABLE):
-        return SigningKey(parse_seed(environ[KEY_VARIABLE], KEY_VARIABLE), None)
+    if not chosen and (text := os.environ.get(KEY_VARIABLE)):
+        return SigningKey(parse_seed(text, KEY_VARIABLE), None)
     file = chosen or default_key_file()
     return SigningKey(read_seed(file), file)

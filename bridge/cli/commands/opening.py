@@ -70,13 +70,12 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     if build_problem(place):
         set_up(place, yes)
 
-    def opened(address: str) -> None:
-        print_line(f"Open  {address}")
-        print_line("Ctrl-C ends it.")
+    def words(address: str) -> str:
+        return f"Open  {address}\nCtrl-C ends it."
 
     serve = partial(serve_page, reactor, place, page_port)
     options = ["--dev"] * dev
-    show_page(reactor, place, serve, options, opened, not no_browser)
+    show_page(reactor, place, serve, options, words, not no_browser)
 
 
 def end_with_terminal(reactor: Any) -> None:
@@ -128,8 +127,8 @@ def demo(opens: bool) -> None:
         )
         options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
 
-        def opened(address: str) -> None:
-            print_line(
+        def words(address: str) -> str:
+            return (
                 "\nOpen the page, install the plugin, and reload.\n\n"
                 f"  Page:    {address}\n"
                 f"  Plugin:  {plugin}\n"
@@ -141,7 +140,7 @@ def demo(opens: bool) -> None:
 
         # As the daemon is one with --dev, the page may evaluate its snippets.
         serve = partial(serve_page, reactor, place, 0, snippets=True)
-        show_page(reactor, place, serve, options, opened, opens)
+        show_page(reactor, place, serve, options, words, opens)
 
 
 def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
@@ -179,7 +178,7 @@ def show_page(
     place: Paths,
     serve: Callable[[], str],
     options: Sequence[str],
-    opened: Callable[[str], object],
+    words: Callable[[str], str],
     browses: bool,
 ) -> None:
     """
@@ -187,7 +186,7 @@ def show_page(
 
     :param serve: Serves the page; returns its address.
     :param options: Of the daemon, if one has to be started.
-    :param opened: Called with the page's address.
+    :param words: Returns what to print of the page's address.
     :param browses: Whether to open it in the user's browser.
     :raise UserError: It ended otherwise.
     """
@@ -203,7 +202,7 @@ def show_page(
         )
         if not died.called:
             address = serve()
-            opened(address)
+            print_line(words(address))
             if browses:
                 browse(reactor, place, address)
         await died

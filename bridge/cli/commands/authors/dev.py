@@ -87,7 +87,6 @@ class Link:
     _read: Callable[[], Reading]
     _place: Paths
     _built: Callable[[], object]
-    _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     _seen: Snapshot | None = field(default=None, init=False)
     _due: bool = field(default=True, init=False)
     _sent: Any = field(default=None, init=False)
@@ -225,7 +224,7 @@ class Link:
             self._show(f"  {escaped(line)}")
 
     def _show_at(self, line: str) -> None:
-        self._show(f"{self._clock_text()} {line}")
+        self._show(f"{time.strftime(_TIME)} {line}")
 
 
 @command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +16,7 @@ from ...authoring.keyfiles import chosen_key, key_option
 from ...authoring.releases import PARTS, Release, Repository
 from ...authoring.report import STATUS, Outcome, report_lines
 from ...command import command, directory_argument, json_option
-from ...terminal import CommandError, print_result, reported
+from ...terminal import CommandError, print_line, print_result, reported
 
 
 @command(
@@ -42,7 +41,7 @@ def release(
     if the version is not newer than the last one that was signed, or if there is no
     key. After an interruption, the same command continues.
     """
-    signing = chosen_key(key, os.environ)
+    signing = chosen_key(key)
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
     if not chosen.is_committed:
@@ -99,6 +98,6 @@ def _set_version(
     if passed:
         return
     if not as_json:
-        print("\n".join(report_lines(report)))
+        print_line("\n".join(report_lines(report)))
     why = "the check did not pass; nothing was committed"
     raise CommandError(why, STATUS[report.outcome])

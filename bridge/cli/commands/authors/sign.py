@@ -7,7 +7,6 @@ a clone gets, whatever line endings and filters made of the files here.
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from operator import attrgetter
@@ -50,7 +49,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     if (out if show else key) is not None:
         raise click.UsageError("--key goes with --show, and --out without it")
     if show:
-        found = key_id(public_key_of(chosen_key(key, os.environ).seed))
+        found = key_id(public_key_of(chosen_key(key).seed))
         print_result(as_json, {"keyId": found}, [found])
         return
     path = out or default_key_file()
@@ -80,7 +79,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     """
     profile = place.profile
     worktree.check_host(directory, place)
-    signing = chosen_key(key, os.environ)
+    signing = chosen_key(key)
     if worktree.is_work_tree(directory):
         worktree.check_clean(directory, {SIGNATURE_FILE})
     tree = worktree.published_tree(directory)

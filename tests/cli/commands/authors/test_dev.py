@@ -95,8 +95,8 @@ class LinkTests(CallCase):
             lambda: self.reading,
             place,
             self.built,
-            lambda: "12:00:00",
         )
+        self.patch(module, "_TIME", "12:00:00")
 
     def built(self) -> None:
         self.builds += 1
