@@ -53,9 +53,6 @@ _TO_EXPLAIN: Final = (
 _PREFIXES: Final = {str(prefix): prefix for prefix in Prefix}
 
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
 class NoDaemonError(CommandError):
     """There is no daemon to call; the message has the command that starts one."""
 
@@ -113,10 +110,9 @@ class Command(TableCommand):
         params = dict(ctx.params)
         where = [params.pop(one.attribute) for one in HOST_OPTIONS if self.table]
         as_json = bool(params.get("as_json"))
-        typed = ""
+        place = [locate(*where)] if where else []
+        typed = place[0].typed if place else ""
         try:
-            place = [locate(*where)] if where else []
-            typed = place[0].typed if place else ""
             return ctx.invoke(self.callback, *place, **params) or 0
         except NoDaemonError as e:
             return self._failed(as_json, "no_daemon", str(e), NO_DAEMON)
@@ -182,7 +178,7 @@ json_option = click.option(
 path_option = partial(click.option, type=click.Path(path_type=Path))
 
 
-def page_port_option(default: int) -> Decorator:
+def page_port_option(default: int) -> Callable[[Any], Any]:
     """Make the option ``--page-port``."""
     return click.option(
         "--page-port",

@@ -52,7 +52,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Write plugins": {
         "new": ("authors.new:new", "create a plugin to begin with"),
         "dev": ("authors.dev:dev", "run a plugin while you work on it"),
-        "check": ("authors.check:check", "check a plugin as the daemon would"),
+        "check": ("authors.release:check", "check a plugin as the daemon would"),
         "keygen": ("authors.sign:keygen", "create a key to sign with, or show yours"),
         "sign": ("authors.sign:sign", "sign a plugin"),
         "release": ("authors.release:release", "check, sign, commit, tag a version"),

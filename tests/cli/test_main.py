@@ -75,6 +75,7 @@ class MainTests(CommandTestCase):
             ["setup", "--data-dir="],
             ["list", "--host"],
             ["install"],
+            ["update", "--all", "id"],
             ["check", "/nowhere"],
             ["check", __file__],
             ["new", __file__],

@@ -29,17 +29,6 @@ class JsonTests(SynchronousTestCase):
         for line in text.split("\n"):
             self.assertEqual(visible(line), line)
 
-    def test_who_wants_colour(self):
-        """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
-        for name, value, wants in (
-            ("NO_COLOR", "", True),
-            ("NO_COLOR", "1", False),
-            ("TERM", "dumb", False),
-        ):
-            with mock.patch("os.environ", {name: value}):
-                self.assertIs(terminal.wants_colour(Typed()), wants)
-        self.assertFalse(terminal.wants_colour(io.StringIO()))
-
     def test_narrow_encoding(self):
         """What a terminal can't show is escaped: no other value takes its place."""
         raw = io.BytesIO()

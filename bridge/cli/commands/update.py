@@ -11,33 +11,33 @@ from ...plugins.tree.versions import is_lower
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
 from ...settings.host import HostProfile
-from ...settings.options import Paths
 from .. import INTERRUPTED, installed
-from ..command import (
-    EXIT_STATUS,
-    REFUSED,
-    command,
-    json_option,
-    plain,
-    prefix_of,
-    refusal_fields,
-)
-from ..session import Session, session
+from ..command import REFUSED, plain, prefix_of, refusal_fields
+from ..session import Session, daemon_command
 from ..terminal import counted, table
 
 _PENDING_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
 
 
-@command("update", "--all", prompted=True, status=EXIT_STATUS)
-@json_option
+def _checked(ctx: click.Context, _: object, ids: tuple[str, ...]) -> tuple[str, ...]:
+    if ids and ctx.params.get("every"):  # which click has read before
+        raise click.UsageError("--all and ID exclude each other")
+    return ids
+
+
+@daemon_command("update", "--all", prompted=True)
 @click.option(
     "--all", "every", is_flag=True, help="Update every plugin that is behind."
 )
 @click.argument(
-    "ids", nargs=-1, metavar="[ID]...", shell_complete=installed.complete_plugins
+    "ids",
+    nargs=-1,
+    metavar="[ID]...",
+    callback=_checked,
+    shell_complete=installed.complete_plugins,
 )
-def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> int:
+def update(session: Session, ids: tuple[str, ...], every: bool) -> int:
     """
     Have the running daemon update plugins from their repositories: those of the IDs, or
     with --all every one that is behind.
@@ -46,12 +46,9 @@ def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> in
     with the next plugin; with --all the status is also 1 when it is not known of a
     plugin whether it is behind.
     """
-    if every and ids:
-        raise click.UsageError("--all and ID exclude each other")
-    with session(place, as_json) as found:
-        if ids:
-            return update_some(found, list(dict.fromkeys(ids)))
-        return update_all(found) if every else show(found)
+    if ids:
+        return update_some(session, list(dict.fromkeys(ids)))
+    return update_all(session) if every else show(session)
 
 
 def update_some(session: Session, ids: list[str]) -> int:
