@@ -246,6 +246,7 @@ HOST_SOURCE_BYTES: Final = 128 * MIB
 NPM_SECONDS: Final = 120.0
 
 # `plugin-bridge check`.
+GIT_SECONDS: Final = 60.0
 TYPES_SECONDS: Final = 120.0
 
 # `plugin-bridge dev`.

@@ -38,7 +38,8 @@ from ...provision.readiness import setup_advice
 from ...settings.options import Paths
 from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
-from .hostapi import api_version, check_types, find_compiler, search_path
+from .hostapi import api_version, check_types, find_compiler
+from .programs import search_path
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
 from .worktree import (

@@ -1,21 +1,23 @@
 """
 How git is run on a work tree that a stranger may have made.
 
-What its configuration names as a program (filters, a monitor of files, a transport for
-lost objects) is not run, except where the author changes the repository.
+What its configuration names as a program (filters, hooks, a monitor of files, a
+transport for lost objects) is not run, except where the author changes the repository.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Final
 
+from ...protocol.limits import GIT_SECONDS
 from ...protocol.text import shown
 from ..terminal import CommandError
+from .programs import find_program, search_path
 
 _ELSEWHERE: Final = (
     *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
@@ -35,8 +37,9 @@ def git(
         of the repository does.
     :raise CommandError: git is missing, or refused.
     """
-    environ = _author_environ() if as_author else _harmless_environ(root)
-    return _run(root, arguments, environ, given)
+    if as_author:  # who may be asked, and whose hooks may take long
+        return _run(root, arguments, _author_environ(), None, given)
+    return _run(root, arguments, _harmless_environ(root), GIT_SECONDS, given)
 
 
 def typed_git(root: Path) -> str:
@@ -60,11 +63,12 @@ def _harmless_environ(root: Path) -> dict[str, str]:
         for name, text in os.environ.items()
         if not name.startswith("GIT_") or name in _OF_AUTHOR
     }
+    environ["PATH"] = search_path(root)
     # No repository above the tree is taken for it.
     environ["GIT_CEILING_DIRECTORIES"] = str(root.resolve().parent)
-    look = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
-    # 1: there is none.  Whatever else it fails by, a filter might be overlooked.
-    filters = os.fsdecode(_run(root, look, environ, b"", fine=(0, 1))).split("\0")
+    listing = ("config", "--list", "--name-only", "-z")
+    names = os.fsdecode(_run(root, listing, environ, GIT_SECONDS)).split("\0")
+    filters = [name for name in names if name.startswith("filter.")]
     return environ | {
         # The tree's configuration may name a program to fetch lost objects by.
         "GIT_ALLOW_PROTOCOL": "",
@@ -72,7 +76,7 @@ def _harmless_environ(root: Path) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         # Else git may look into others, by core.worktree.
         "GIT_WORK_TREE": str(root.resolve()),
-        **_given({**_NOTHING_RUN, **dict.fromkeys(filters[:-1], "")}),
+        **_given({**_NOTHING_RUN, **dict.fromkeys(filters, "")}),
     }
 
 
@@ -91,23 +95,27 @@ def _run(
     root: Path,
     arguments: Sequence[str],
     environ: Mapping[str, str],
-    given: bytes,
-    fine: Collection[int] = (0,),
+    seconds: float | None,
+    given: bytes = b"",
 ) -> bytes:
-    command = ["git", "-C", str(root.resolve()), *arguments]
+    program = find_program("git", root)
+    if program is None:
+        raise CommandError("git is needed for a git work tree")
+    command = [program, "-C", str(root.resolve()), *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
             command,
             input=given,
             capture_output=True,
             env={**environ, "LC_ALL": "C"},
+            timeout=seconds,
             check=False,
         )
-    except FileNotFoundError:
-        raise CommandError("git is needed for a git work tree") from None
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"git {arguments[0]} took over {seconds:g} s") from None
     except OSError as e:
         raise CommandError(f"git cannot be run: {e.strerror}") from None
-    if done.returncode not in fine:
+    if done.returncode:
         reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
         # A hook may refuse without a word.
         why = printed(reported) or f"exit status {done.returncode}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
+from .programs import find_program
 from .reading import read_text
 from .report import left_out
 
@@ -104,38 +104,15 @@ def _constants(package: Path) -> set[str]:
     return {each for text in texts for each in _CONSTANT.findall(text)}
 
 
-def search_path(root: Path) -> str:
-    """
-    Return where programs may be looked for: not in the plugin's tree.
-
-    :param root: The author's directory.
-    """
-    folders = os.environ.get("PATH", "").split(os.pathsep)
-    return os.pathsep.join(
-        folder
-        for folder in folders
-        if os.path.isabs(folder) and not _is_inside(folder, root)
-    )
-
-
-def _is_inside(path: str, root: Path) -> bool:
-    try:
-        return Path(path).resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):
-        return True  # a loop of links leads nowhere
-
-
 def find_compiler(root: Path) -> str:
     """
     Find the TypeScript compiler on ``PATH``.
 
-    What is in the plugin's tree is passed over: to run it would be to run the plugin.
-
     :param root: The author's directory.
     :raise EndedError: There is none.
     """
-    path = shutil.which(COMPILER, path=search_path(root))
-    if path is None or _is_inside(path, root):
+    path = find_program(COMPILER, root)
+    if path is None:
         raise left_out(_NONE)
     return path
 

@@ -2,6 +2,7 @@
 
 import os
 
+from bridge.cli.authoring import git as module
 from bridge.cli.authoring.git import git as read_git
 from bridge.cli.authoring.worktree import check_clean, head, published, since_signed
 from bridge.cli.terminal import CommandError
@@ -83,6 +84,24 @@ class GitTests(WorkTreeTestCase):
         head(self.root)
         self.assertIn("main.ts", self.read())
         self.assertFalse(ran.exists())
+
+    def test_attack_program_of_the_tree(self):
+        """Nor is what the tree has by git's name."""
+        commit(self.root)
+        self.write("bin/git", f"#!/bin/sh\ntouch {self.directory}/ran\n")
+        (self.root / "bin/git").chmod(0o755)
+        path = os.pathsep.join([str(self.root / "bin"), os.environ["PATH"]])
+        self.patch(os, "environ", os.environ | {"PATH": path})
+        self.assertIn("main.ts", self.read())
+        self.assertFalse((self.directory / "ran").exists())
+
+    def test_attack_pipe(self):
+        """A file that can never be read holds nobody up."""
+        commit(self.root)
+        os.mkfifo(self.root / ".gitignore")
+        self.patch(module, "GIT_SECONDS", 0.5)
+        with self.assertRaisesRegex(CommandError, "^git [a-z-]+ took over 0.5 s$"):
+            self.read()
 
     def test_attack_fetch(self):
         """Lost objects are not fetched by a program that the configuration names."""

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 import bridge
 from bridge.cli.authoring import hostapi
 from bridge.cli.authoring import hostapi as module
+from bridge.cli.authoring.programs import search_path
 from bridge.cli.authoring.report import EndedError
 
 from ...directories import fresh_directory, write_files
@@ -93,7 +94,7 @@ class FindTests(SynchronousTestCase):
     def test_attack_interpreter_of_the_plugin(self) -> None:
         """Nor does the compiler find programs there."""
         self.find(self.inside, self.outside)
-        self.assertEqual(hostapi.search_path(self.root), str(self.outside))
+        self.assertEqual(search_path(self.root), str(self.outside))
 
 
 class TypesTests(SynchronousTestCase):

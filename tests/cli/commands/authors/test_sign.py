@@ -186,8 +186,8 @@ class WorkTreeTests(SignTestCase):
         with mock.patch.dict(os.environ, {"PATH": str(self.root)}):
             self.assert_refused("git is needed for a git work tree")
             (self.root / "git").write_text("")
-            (self.root / "git").chmod(0o644)
-            self.assert_refused("git cannot be run: Permission denied")
+            (self.root / "git").chmod(0o755)
+            self.assert_refused("git cannot be run: Exec format error")
 
 
 class VerifyTests(SignTestCase):
