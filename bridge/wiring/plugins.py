@@ -26,7 +26,7 @@ from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, end_operations
 from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
-from ..plugins.upstream.preview import Previewer
+from ..plugins.upstream.preview import Previewer, Reach
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
@@ -91,30 +91,11 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
     installed = InstalledSet(jobs, store, trees, rebuild, sink, check, journal)
 
     updates = Updates(store, remotes, reactor)
-    changes = PluginChanges(
-        jobs,
-        prompting,
-        fetcher,
-        installed,
-        trust,
-        store,
-        trees,
-        core.now,
-        check,
-    )
+    parts = jobs, prompting, fetcher, trust, store, trees, check
+    changes = PluginChanges(*parts, installed, core.now)
     # With ``--dev`` previews reach what installs do.
-    previewer = Previewer(
-        jobs,
-        prompting,
-        fetcher,
-        (lambda also: remotes) if config.dev else remotes.public,
-        not config.public_clones_only,
-        trust,
-        store,
-        trees,
-        reactor,
-        check,
-    )
+    reach: Reach = (lambda also: remotes) if config.dev else remotes.public
+    previewer = Previewer(*parts, reach, not config.public_clones_only, reactor)
     service = PluginService(
         changes,
         rebuild,

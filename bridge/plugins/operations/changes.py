@@ -54,7 +54,35 @@ class UpdateResult:
 
 
 @define(eq=False)
-class PluginChanges:
+class PluginOperations:
+    """
+    What operations on plugins have in common.
+
+    :ivar in_thread: Where trees are read.
+    """
+
+    _jobs: Jobs
+    _prompting: Prompting
+    _fetcher: CandidateFetcher
+    _trust: Trust
+    _store: Store
+    _trees: Trees
+    _in_thread: InThread
+
+    def _updatable(self, plugin_id: str) -> Record:
+        """
+        Return the record of a plugin that can be updated.
+
+        :raise BridgeError: ``not_installed``, ``reinstall_required`` or ``not_https``.
+        """
+        record = recorded(self._store, plugin_id)
+        check_signed(record)
+        check_url(record.url)
+        return record
+
+
+@define(eq=False)
+class PluginChanges(PluginOperations):
     """
     Changes which plugins are installed, and whose keys are accepted.
 
@@ -65,15 +93,8 @@ class PluginChanges:
     :ivar now: The time of day, in seconds since the epoch.
     """
 
-    _jobs: Jobs
-    _prompting: Prompting
-    _fetcher: CandidateFetcher
     _installed: InstalledSet
-    _trust: Trust
-    _store: Store
-    _trees: Trees
     _now: Callable[[], float]
-    _in_thread: InThread
 
     def install(
         self,
@@ -171,7 +192,7 @@ class PluginChanges:
 
     async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:
         await job.hold(self._jobs.plugin_lock(plugin_id))
-        record = updatable(self._store, plugin_id)
+        record = self._updatable(plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
             await self._jobs.commit_lock.run(ensureDeferred, self._installed.settle())
         latest = pin and pin.commit
@@ -325,18 +346,6 @@ def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Recor
         installed_at=installed_at,
         updated_at=updated_at,
     )
-
-
-def updatable(store: Store, plugin_id: str) -> Record:
-    """
-    Return the record of a plugin that can be updated.
-
-    :raise BridgeError: ``not_installed``, ``reinstall_required`` or ``not_https``.
-    """
-    record = recorded(store, plugin_id)
-    check_signed(record)
-    check_url(record.url)
-    return record
 
 
 def check_same_id(candidate: Candidate, plugin_id: str) -> None:

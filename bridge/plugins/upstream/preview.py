@@ -20,7 +20,6 @@ from ...approval.prompts import Operation
 from ...approval.wording import Differences
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
 from ...http.target import read_url
 from ...protocol.bucket import TokenBucket
@@ -29,16 +28,13 @@ from ...protocol.limits import (
     PREVIEWS_PER_MINUTE,
 )
 from ...protocol.steps import Step
-from ...store.store import Store
 from ..clone.history import LogEntry
 from ..clone.repositories import Repositories
 from ..clone.server import check_url
-from ..installed.records import Record, Trust, is_recorded, recorded
-from ..installed.trees import Trees
-from ..operations.candidate import Candidate, CandidateFetcher, Pin
-from ..operations.changes import check_same_id, updatable
-from ..operations.jobs import Job, Jobs, Progress, Request, Watch, cancelled
-from ..operations.prompting import Prompting
+from ..installed.records import Record, is_recorded, recorded
+from ..operations.candidate import Candidate, Pin
+from ..operations.changes import PluginOperations, check_same_id
+from ..operations.jobs import Job, Progress, Request, Watch, cancelled
 from ..tree.about import About, read_about, read_changelog
 from ..tree.manifest import Manifest, check_id, differences
 
@@ -125,27 +121,19 @@ each with its port.
 
 
 @define(eq=False)
-class Previewer:
+class Previewer(PluginOperations):
     """
     Previews repositories, one at a time.
 
     :ivar reach: What previews may connect to, but for those of installed plugins.
     :ivar may_ask: Whether a prompt may allow a private host.
-    :ivar in_thread: Where trees are read.
     :ivar _job: The preview under way.
     :ivar _pages: Those that wait for it; when none is left, it ends.
     """
 
-    _jobs: Jobs
-    _prompting: Prompting
-    _fetcher: CandidateFetcher
     _reach: Reach
     _may_ask: bool
-    _trust: Trust
-    _store: Store
-    _trees: Trees
     _clock: IReactorTime
-    _in_thread: InThread
     _budget: TokenBucket = field(init=False)
     _job: Job | None = field(default=None, init=False)
     _pages: dict[Holder, Watch] = field(factory=dict, init=False)
@@ -200,7 +188,7 @@ class Previewer:
         if url is not None:
             check_url(url)
         else:
-            updatable(self._store, check_id(plugin_id or ""))
+            self._updatable(check_id(plugin_id or ""))
         if self._budget.take() is None:
             raise BridgeError(
                 Code.RATE_LIMITED,
@@ -237,7 +225,7 @@ class Previewer:
     ) -> Preview:
         remotes = self._reach(frozenset()) if url else self._fetcher.remotes
         if url is None:
-            url = updatable(self._store, plugin_id or "").url
+            url = self._updatable(plugin_id or "").url
         job.raise_if_stopping()
         try:
             candidate = await self._fetcher.fetch(job, url, remotes=remotes)

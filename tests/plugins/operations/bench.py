@@ -241,19 +241,10 @@ class Bench:
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
-        asking = (self.jobs, self.prompting, self.fetcher)
-        shared = (self.trust, store, trees)
-        parts = (*asking, self.settlement, *shared, now, threads)
-        self.changes = PluginChanges(*parts)
-        parts = (
-            *asking,
-            lambda _: self.cloner,
-            True,
-            *shared,
-            clock,
-            threads,
-        )
-        self.previewer = Previewer(*parts)
+        shared = self.jobs, self.prompting, self.fetcher, self.trust, store, trees
+        self.changes = PluginChanges(*shared, threads, self.settlement, now)
+        parts = (lambda _: self.cloner, True, clock)
+        self.previewer = Previewer(*shared, threads, *parts)
         parts = (trees, store, PROFILE, self.sink, now, threads, self.scanner)
         self.linking = Linking(self.jobs, self.rebuild, *parts)
 
