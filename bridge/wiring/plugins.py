@@ -88,7 +88,8 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
     fetcher = CandidateFetcher(
         remotes, scanner, trees, paths.profile, reactor, core.now, check, kept
     )
-    installed = InstalledSet(jobs, store, trees, rebuild, sink, check, journal)
+    built = jobs, store, trees, rebuild, sink, check
+    installed = InstalledSet(*built, journal)
 
     updates = Updates(store, remotes, reactor)
     parts = jobs, prompting, fetcher, trust, store, trees, check
@@ -110,9 +111,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
         paths,
         partial(build_problem, paths),
     )
-    linking = Linking(
-        jobs, rebuild, trees, store, paths.profile, sink, core.now, check, scanner
-    )
+    linking = Linking(*built, paths.profile, core.now, scanner)
     links = DevLinks(linking)
 
     def prepare() -> None:

@@ -23,19 +23,16 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
 from ...protocol import limits
 from ...protocol.errors import Prefix, plugin_error, shutting_down, unavailable
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
-from ...store.store import Store
 from ..bundle.build import Report
 from ..clone.bounds import read_files
-from ..installed.records import is_recorded, read_records
-from ..installed.trees import LinkedTree, ListEntry, Trees
-from ..operations.jobs import Jobs
-from ..operations.rebuild import EventSink, Rebuild
+from ..installed.records import is_recorded
+from ..installed.trees import LinkedTree, ListEntry
+from ..operations.settlement import BuiltSet
 from ..policy.rules.table import Hit
 from ..policy.scan import Scanner, refuse
 from ..tree.manifest import Manifest, load_manifest
@@ -57,7 +54,7 @@ class Linked:
 
 
 @define(eq=False)
-class Linking:
+class Linking(BuiltSet):
     """
     Links working trees: one for each command, until that has gone.
 
@@ -65,14 +62,8 @@ class Linking:
     :ivar _commands: Those that may link a tree.
     """
 
-    _jobs: Jobs
-    _rebuild: Rebuild
-    _trees: Trees
-    _store: Store
     _profile: HostProfile
-    _sink: EventSink
     _now: Callable[[], float]
-    _in_thread: InThread
     _scanner: Scanner
     _commands: set[Holder] = field(factory=set, init=False)
     _scans: dict[Holder, Deferred[list[Hit]]] = field(factory=dict, init=False)
@@ -181,15 +172,10 @@ class Linking:
         """Replace trees while nothing is built, and build."""
         async with self._rebuild.lock:
             for plugin_id, tree in trees.items():
-                await self._replace(plugin_id, tree)
+                await self._in_thread(self._trees.link, plugin_id, tree)
+                await self._push_entries()
             building = self._rebuild.build(*(one for one in trees if trees[one]))
         return await building
-
-    async def _replace(self, plugin_id: str, tree: LinkedTree | None) -> None:
-        """Replace a tree, and show the pages which plugins there are now."""
-        await self._in_thread(self._trees.link, plugin_id, tree)
-        records = read_records(self._store)
-        self._sink.plugins(await self._in_thread(self._trees.entries, records))
 
     def _gone(self, command: Holder) -> None:
         self._commands.discard(command)

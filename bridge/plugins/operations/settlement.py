@@ -74,8 +74,8 @@ def notice_of(exchange: Exchange, store: Store) -> str:
 
 
 @define(eq=False)
-class InstalledSet:
-    """Replaces the installed set by another one: whole, or not at all."""
+class BuiltSet:
+    """The parts of what changes which plugins there are, and builds them."""
 
     _jobs: Jobs
     _store: Store
@@ -83,6 +83,17 @@ class InstalledSet:
     _rebuild: Rebuild
     _sink: EventSink
     _in_thread: InThread
+
+    async def _push_entries(self) -> None:
+        """Show the pages which plugins there are now."""
+        entries = await self._in_thread(self._trees.entries, read_records(self._store))
+        self._sink.plugins(entries)
+
+
+@define(eq=False)
+class InstalledSet(BuiltSet):
+    """Replaces the installed set by another one: whole, or not at all."""
+
     _journal: Journal
     _pending: Exchange | None = field(default=None, init=False)
 
@@ -255,10 +266,6 @@ class InstalledSet:
             line = next(iter(report.errors), "no reason is known")
             self._log.error("the bundle could not be built again: {line}", line=line)
         return report.ok
-
-    async def _push_entries(self) -> None:
-        entries = await self._in_thread(self._trees.entries, read_records(self._store))
-        self._sink.plugins(entries)
 
     async def _end(self, exchange: Exchange, left: str | None) -> None:
         """

@@ -234,9 +234,8 @@ class Bench:
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         now = self.now
-        self.settlement = InstalledSet(
-            self.jobs, store, trees, self.rebuild, self.sink, threads, self.journal
-        )
+        built = self.jobs, store, trees, self.rebuild, self.sink, threads
+        self.settlement = InstalledSet(*built, self.journal)
         parts = (trees, PROFILE, clock, now, threads, self.kept)
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
@@ -245,8 +244,8 @@ class Bench:
         self.changes = PluginChanges(*shared, threads, self.settlement, now)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
-        parts = (trees, store, PROFILE, self.sink, now, threads, self.scanner)
-        self.linking = Linking(self.jobs, self.rebuild, *parts)
+        parts = (PROFILE, now, self.scanner)
+        self.linking = Linking(*built, *parts)
 
     def now(self) -> float:
         """Return the time of day, which is not what the clock shows."""
