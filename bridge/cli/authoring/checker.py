@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -157,9 +158,11 @@ class Checker:
         scanner = Scanner(self._reactor, maybeDeferred, executable, modules)
         try:
             hits = await scanner.scan(self._tree)
-            self._reading = await read_sources(self._reactor, executable, self._tree)
         except BundlerError as e:
             raise not_done(str(e)) from None
+        # What ends the bundler is among the hits.
+        with suppress(BundlerError):
+            self._reading = await read_sources(self._reactor, executable, self._tree)
         return hits
 
     def _need_bundler(self) -> None:

@@ -34,6 +34,7 @@ MANIFEST = str(files_of("demo")["plugin.json"])
 FAULTY = '{\n "id": "demo"\n "name": "\x1bN"\n}'
 UNKNOWN = MANIFEST.replace('"name"', '"permision": [], "name"')
 VERSION = MANIFEST.replace('"1.0.0"', '"1"')
+NESTED = "[\n" * 20_000 + "]\n" * 20_000
 
 NOTHING_ELSE = dict.fromkeys(set(STEPS) - {"files"}, "not_done")
 
@@ -69,6 +70,8 @@ CASES: list[tuple[str, str | None, str, str]] = [
         *("policy:refused signature:refused build:ok", "policy: 2 hits"),
     ),
     ("main.ts", "eval('1');\nexport default 1;\n", "policy:refused", "policy: 1 hit"),
+    # What ends the bundler is refused, as by the daemon.
+    ("main.ts", NESTED, "policy:refused build:not_done", "policy: 1 hit"),
     # What the bundler only warns of is reported, too.
     ("main.ts", "export default { numbr: 1, numbr: 2 };", "build:ok", "numbr"),
     # Types that no bundle can have, nor the bundler read, keep no step from running.
