@@ -34,7 +34,7 @@ MANIFEST = str(files_of("demo")["plugin.json"])
 FAULTY = '{\n "id": "demo"\n "name": "\x1bN"\n}'
 UNKNOWN = MANIFEST.replace('"name"', '"permision": [], "name"')
 VERSION = MANIFEST.replace('"1.0.0"', '"1"')
-NESTED = "[\n" * 20_000 + "]\n" * 20_000
+NESTED = "export default\n" + "[\n" * 20_000 + "]\n" * 20_000
 
 NOTHING_ELSE = dict.fromkeys(set(STEPS) - {"files"}, "not_done")
 
