@@ -39,7 +39,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Manage plugins": {
         "list": ("plugins:list_plugins", "list the installed plugins"),
         "install": ("plugins:install", "install a plugin from its repository"),
-        "update": ("update:update", "update plugins, or list what is new"),
+        "update": ("plugins:update", "update plugins, or list what is new"),
         "uninstall": ("plugins:uninstall", "remove a plugin and its settings"),
         "enable": ("plugins:enable", "switch a plugin on"),
         "disable": ("plugins:disable", "switch a plugin off, without removing it"),

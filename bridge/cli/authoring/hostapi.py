@@ -12,15 +12,15 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from ...datadir.paths import API_ENTRY
-from ...plugins.tree.manifest import ENTRY_FILE
+from ...plugins.tree.manifest import ENTRY_FILE, read_object
 from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
-from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
 from .programs import find_program
 from .reading import read_text
@@ -86,11 +86,9 @@ def api_version(host: Path) -> str | None:
         there, in the host's; ``None`` when that is not certain.
     """
     package = read_text(host / _PACKAGE / "package.json", MANIFEST_BYTES)
-    try:
-        value: Any = loads_own(package.encode())
-    except BridgeError:
-        value = None
-    version = value.get("version") if type(value) is dict else None
+    version = None
+    with suppress(BridgeError):
+        version = read_object(package.encode()).get("version")
     if type(version) is str:
         found = {version}
     else:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Final
 
 import click
 
 from ...plugins.installed.records import SWITCH
+from ...plugins.tree.versions import is_lower
+from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import timestamp, visible
+from ...settings.host import HostProfile
 from ...store.tables import HOST
-from .. import installed
+from .. import INTERRUPTED, installed
+from ..command import REFUSED, plain, prefix_of, refusal_fields
 from ..session import Session, daemon_command
-from ..terminal import print_line, table
+from ..terminal import counted, print_line, table
+
+_PENDING_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.5
 
 
 @daemon_command("list", "--host reference")
@@ -60,6 +68,167 @@ def install(session: Session, url: str) -> None:
         return
     for line in installed.off_lines(plugin["id"], session, session.place):
         print_line(line)
+
+
+def _checked(ctx: click.Context, _: object, ids: tuple[str, ...]) -> tuple[str, ...]:
+    if ids and ctx.params.get("every"):  # which click has read before
+        raise click.UsageError("--all and ID exclude each other")
+    return ids
+
+
+@daemon_command("update", "--all", prompted=True)
+@click.option(
+    "--all", "every", is_flag=True, help="Update every plugin that is behind."
+)
+@click.argument(
+    "ids",
+    nargs=-1,
+    metavar="[ID]...",
+    callback=_checked,
+    shell_complete=installed.complete_plugins,
+)
+def update(session: Session, ids: tuple[str, ...], every: bool) -> int:
+    """
+    Have the running daemon update plugins from their repositories: those of the IDs, or
+    with --all every one that is behind.
+
+    Without either, list what is new, and change nothing. After a refusal it goes on
+    with the next plugin; with --all the status is also 1 when it is not known of a
+    plugin whether it is behind.
+    """
+    if ids:
+        return update_some(session, list(dict.fromkeys(ids)))
+    return update_all(session) if every else show(session)
+
+
+def update_some(session: Session, ids: list[str]) -> int:
+    """
+    Update plugins; return the exit status.
+
+    :raise CommandError: One is not installed; nothing was updated.
+    """
+    installed.check_installed(session, *ids)
+    done, status = _update(session, ids)
+    session.print({"updated": done}, [])
+    return status
+
+
+def update_all(session: Session) -> int:
+    """Update what is behind; return the exit status."""
+    answer = look(session)
+    updates, unknown = answer["updates"], answer["unknown"]
+    done, status = _update(session, [update["id"] for update in updates])
+    nothing = [] if updates or unknown else ["every plugin is up to date"]
+    session.print({"updated": done, "unknown": unknown}, nothing)
+    for one in unknown:
+        session.progress.line(_unknown(one))
+    return status or (REFUSED if unknown else 0)
+
+
+def show(session: Session) -> int:
+    """List what is new; return the exit status."""
+    answer = look(session)
+    updates = answer["updates"]
+    lines = [_unknown(one) for one in answer["unknown"]]
+    if updates:
+        rows, more = [("ID", "UPDATE", "NEWEST COMMIT")], []
+        for update in updates:
+            preview = _previewed(session, update["id"])
+            rows.append(_update_row(update, preview))
+            if preview is not None:
+                update["version"] = preview["manifest"]["version"]
+                update["changes"] = preview["changes"]
+                more += _asks_for(preview, session.place.profile)
+        again = f"to update, run: plugin-bridge update --all {session.place.typed}"
+        lines = [*table(rows), *more, *lines, again]
+    session.print(answer, lines or ["every plugin is up to date"])
+    return 0
+
+
+def _previewed(session: Session, plugin_id: str) -> Any | None:
+    """Preview an update; ``None`` when it would be refused, or can't be done now."""
+    try:
+        return installed.preview_of(session, id=plugin_id)
+    except BridgeError as e:
+        if session.interrupted:
+            raise
+        session.progress.line(f"{plugin_id}: {plain(e, session.place.typed)}")
+        return None
+
+
+def _asks_for(preview: Any, profile: HostProfile) -> list[str]:
+    lines = installed.gained(preview, profile)
+    if not lines:
+        return []
+    name = preview["manifest"]["id"]
+    return [f"{name} also asks for:", *(f"  {line}" for line in lines)]
+
+
+def look(session: Session) -> Any:
+    """
+    Have every repository looked at now, and wait for those that are slow.
+
+    :return: What ``check_updates`` answers; what is still pending is ``unknown``.
+    """
+    end = time.monotonic() + _PENDING_SECONDS
+    answer = session.call("plugins", "check_updates", fresh=True)
+    while answer["pending"] and time.monotonic() < end:
+        if not session.json:
+            waiting = f"waiting for the repositories of {', '.join(answer['pending'])}"
+            session.progress.report({"step": "", "message": waiting})
+        time.sleep(_LOOK_SECONDS)
+        answer = session.call("plugins", "check_updates")
+    session.progress.end()
+    behind = [one["id"] for one in answer["updates"]]
+    why = "its repository has not answered"
+    late = [
+        {"id": plugin_id, "reason": why}
+        for plugin_id in answer["pending"]
+        if plugin_id not in behind
+    ]
+    return {**answer, "unknown": [*answer["unknown"], *late], "pending": []}
+
+
+def _unknown(one: dict[str, Any]) -> str:
+    return visible(f"{one['id']}: not known whether it is behind: {one['reason']}")
+
+
+def _update_row(update: dict[str, Any], preview: Any | None) -> tuple[str, str, str]:
+    """Return the row of an update: its versions where they are known, else commits."""
+    what = counted(update["commitsBehind"], "new commit")
+    if preview is not None and "installed" in preview:
+        versions = preview["installed"]["version"], preview["manifest"]["version"]
+        if all(versions) and versions[0] != versions[1]:
+            what = " → ".join(versions)
+            if is_lower(versions[1], versions[0]):
+                what += " (lower, so refused)"
+    summary = update["changelog"][0]["summary"] if update["changelog"] else ""
+    return update["id"], visible(what), visible(summary)
+
+
+def _update(session: Session, ids: list[str]) -> tuple[list[dict[str, Any]], int]:
+    """Update plugins; return what became of each, and the exit status."""
+    done: list[dict[str, Any]] = []
+    status = 0
+    for plugin_id in ids:
+        try:
+            result = session.operate("update", id=plugin_id)
+        except BridgeError as e:
+            refused = refusal_fields(str(e.code), e.message)
+            done.append({"id": plugin_id, **refused})
+            session.progress.line(f"{plugin_id}: {plain(e, session.place.typed)}")
+            status = REFUSED
+            if session.interrupted or prefix_of(e) is Prefix.CANCELLED:
+                status = INTERRUPTED
+                break
+        else:
+            plugin = result["plugin"]
+            done.append({"id": plugin_id, **result})
+            if not session.json:
+                what = "is at" if result["updated"] else "has nothing new, and is at"
+                line = visible(f"{plugin_id} {what} {plugin['version']}")
+                session.print(None, [line])
+    return done, status
 
 
 _id = click.argument(

@@ -8,8 +8,8 @@ from unittest import mock
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands import update
-from bridge.cli.commands.update import look, show, update_all
+from bridge.cli.commands import plugins
+from bridge.cli.commands.plugins import look, show, update_all
 from bridge.cli.session import ProgressLine, Session
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.options import locate
@@ -72,7 +72,7 @@ class UpdateTests(SynchronousTestCase):
         self.out, self.err = io.StringIO(), io.StringIO()
         self.patch(sys, "stdout", self.out)
         clock = iter(range(0, 1000, 20))
-        self.patch(update, "time", mock.Mock(monotonic=lambda: next(clock)))
+        self.patch(plugins, "time", mock.Mock(monotonic=lambda: next(clock)))
 
     def session(self, *answers: Any, as_json: bool = False) -> Session:
         """Make a session whose daemon finds this."""

@@ -103,35 +103,29 @@ def create(
 
 def _filled(words: Mapping[str, str]) -> dict[str, bytes]:
     """Return the files of the plugin by their paths."""
-    pattern = re.compile(f"({'|'.join(map(re.escape, words))})")
+    pattern = re.compile("|".join(map(re.escape, words)))
+    # As JSON and TypeScript write them between quotes.
+    quoted = {word: dumps(text).decode()[1:-1] for word, text in words.items()}
+
+    def fill(text: str, given: Mapping[str, str]) -> str:
+        return pattern.sub(lambda found: given[found[0]], text)
+
     filled = {}
     with as_file(files("bridge").joinpath("reference", "template")) as template:
         for path in sorted(p for p in template.rglob("*") if p.is_file()):
             inside = path.relative_to(template)
             name = "/".join(_NAMES.get(part, part) for part in inside.parts)
-            is_code = name.endswith((".json", ".ts"))
-            pieces = pattern.split(path.read_text("utf-8"))
-            pieces[1::2] = [
-                _in_quotes(words[word]) if is_code else words[word]
-                for word in pieces[1::2]
-            ]
-            filled[name] = "".join(pieces).encode()
+            given = quoted if name.endswith((".json", ".ts")) else words
+            filled[name] = fill(path.read_text("utf-8"), given).encode()
     return filled
-
-
-def _in_quotes(word: str) -> str:
-    """Return a word as JSON and TypeScript write it between quotes."""
-    return dumps(word).decode()[1:-1]
 
 
 def _read_id(answer: str) -> str:
     """Read an answer; one that is no id is asked for again, before all else."""
-    plugin_id = answer.strip()
     try:
-        check_new_id(plugin_id)
+        return check_new_id(answer.strip())
     except BridgeError as e:
         raise click.BadParameter(e.message) from None
-    return plugin_id
 
 
 _NO_DESCRIPTION: Final = "A plugin without a description."
