@@ -42,8 +42,14 @@ from .npm import SetupError
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
 _NEEDED: Final = tuple(sorted(path.removeprefix("host/") for path in HOST_FILES))
-_SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
+_PATH_CHARACTERS: Final = 1024
+_SAFE: Final = re.compile(rf'[^\x00-\x1f\x7f\\:*?"<>|]{{1,{_PATH_CHARACTERS}}}')
 _GZIP: Final = b"\x1f\x8b"
+# The last three by numbers and headers that the tar module does not check.
+_NO_ARCHIVE: Final = (
+    *(tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile),
+    *(ValueError, OverflowError, RecursionError),
+)
 _RECORD: Final = "installed.json"
 _RECORD_BYTES: Final = 4096
 
@@ -83,7 +89,7 @@ def read_sources(given: Path) -> Sources:
             return _directory(given)
         with given.open("rb") as file:
             return _archive(file)
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
+    except _NO_ARCHIVE:
         raise SetupError("--host-sources: neither a directory nor a tar") from None
     except OSError as e:
         raise SetupError(f"--host-sources: cannot be read: {e.strerror}") from None
@@ -100,6 +106,10 @@ def _directory(given: Path) -> Sources:
 def _listed(top: Path) -> Iterator[tuple[str, bytes]]:
     for wanted in _WANTED:
         for folder, folders, names in os.walk(top / wanted, onerror=_raise):
+            if len(folder) - len(str(top)) > _PATH_CHARACTERS:
+                raise SetupError(
+                    f"--host-sources: over {_PATH_CHARACTERS} characters deep"
+                )
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in [*folders, *names]:
                 path = Path(folder, name)
@@ -134,11 +144,14 @@ def _archive(file: BinaryIO) -> Sources:
     if len(packed) > HOST_SOURCE_BYTES:
         raise _too_large()
     with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as tar:
-        return _below_top(_bounded(_members(tar)))
+        most = len(packed) // tarfile.BLOCKSIZE
+        return _below_top(_bounded(_members(tar, most)))
 
 
-def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
-    for member in tar:
+def _members(tar: tarfile.TarFile, most: int) -> Iterator[tuple[str, bytes]]:
+    for number, member in enumerate(tar):
+        if number == most:  # a negative size leads back
+            raise tarfile.ReadError
         path = member.name.removeprefix("./")
         if member.isdir() or not _taken(path):
             continue

@@ -116,6 +116,16 @@ class ArchiveTests(SourcesCase):
         head = member.tobuf(tarfile.GNU_FORMAT)
         self.assertTrue(self.refused(head).startswith("more than "))
 
+    def test_attack_headers(self):
+        """Nothing is read again and again, whatever sizes and headers say."""
+        first = tarfile.TarInfo("a").tobuf()
+        member = tarfile.TarInfo("evil")
+        for member.size in (-tarfile.BLOCKSIZE, -HOST_SOURCE_BYTES, 2**80):
+            given = first + member.tobuf(tarfile.GNU_FORMAT)
+            self.assertEqual(self.refused(given), "neither a directory nor a tar")
+        nested = special("evil", tarfile.XGLTYPE).tobuf() * 2_000
+        self.assertEqual(self.refused(nested), "neither a directory nor a tar")
+
     def test_too_many_files(self):
         """More files than the limit are refused."""
         with mock.patch("bridge.provision.hostsources.HOST_SOURCE_FILES", 2):
@@ -170,6 +180,11 @@ class DirectoryTests(SourcesCase):
         top = self.write(NEEDED)
         os.mkfifo(top / "packages/evil")
         self.assertEqual(self.refused(top), "packages/evil is a device or a pipe")
+
+    def test_attack_depth(self):
+        """Folders in folders are left before they take all that Python has."""
+        top = self.write({f"packages/{'a/' * 600}x": b"", **NEEDED})
+        self.assertEqual(self.refused(top), "over 1024 characters deep")
 
     def test_attack_large_together(self):
         """So many bytes may be in all files together."""
