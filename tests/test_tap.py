@@ -27,6 +27,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import daemonlog, tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
+from bridge.freedesktop.notifications import SERVICE
 from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.hostsources import install_sources
@@ -37,6 +38,7 @@ from bridge.system.reactor import run_once
 from bridge.wiring import assembly, oneshot
 
 from .directories import fresh_directory
+from .freedesktop.buses import SessionBus
 from .npm import esbuild, library
 from .programs import python
 from .reactors import brief_reactor
@@ -160,6 +162,19 @@ class DaemonTests(TestCase):
         self.data.mkdir(mode=0o700)
         found = await self.timers({RUNTIME: str(self.data)})
         self.assertEqual(found, ["Bus._again"])
+
+    async def test_start_starts_no_notification_server(self):
+        """Its display may be missing yet; the sink is a target all the same."""
+        bus = SessionBus()
+        self.addCleanup(bus.remove)
+        bus.kill()
+        bus.activatable(SERVICE, f"/usr/bin/touch {bus.directory}/started")
+        bus.start()
+        self.patch(os, "environ", {**os.environ, **bus.environment})
+        await (await self.begun("--sink=freedesktop"))._settling
+        self.assertIn("freedesktop [down]", self.printed())
+        self.assertIn("server is looked for at each prompt", self.printed())
+        self.assertFalse((bus.directory / "started").exists())
 
     async def test_what_keeps_no_daemon_from_running(self):
         """An address that can't be published; a log that others could write to."""

@@ -62,8 +62,8 @@ class DesktopApprover:
         """See ``Approver``; it is true of now."""
         server = self._notifications.server
         if self._notifications.health != "up":
-            if not self._notifications.has_looked:
-                return "desktop notification; its server is being looked for"
+            if self._notifications.is_expected:
+                return "desktop notification; its server is looked for at each prompt"
             return (
                 "none: privileged operations will be refused until a notification "
                 "server answers"

@@ -76,12 +76,23 @@ class Desktop(Protocol):
         """``up`` while a notification server is there, else ``down``."""
 
     @property
-    def has_looked(self) -> bool:
-        """Whether a server was looked for; before, ``down`` may be true no more."""
+    def is_expected(self) -> bool:
+        """Whether one may come: none was looked for yet, or the bus can start one."""
 
     @property
     def server(self) -> Server | None:
         """The server that was last asked what it can do, while it is there."""
+
+    def look(self) -> Deferred[None]:
+        """
+        Look for a server without starting one.
+
+        One that is started before its display is there ends, and keeps the bus from
+        starting another for two minutes, in which no program can show a notification.
+
+        :return: Fires when one answers, or could be started; fails with
+            ``DesktopError`` within five seconds.
+        """
 
     def find(self) -> Deferred[Server]:
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, field
@@ -46,8 +46,9 @@ class Notifications:
 
     _reactor: Any
     _environ: Mapping[str, str]
-    has_looked: bool = field(default=False, init=False)
     server: Server | None = field(default=None, init=False)
+    _has_looked: bool = field(default=False, init=False)
+    _can_be_started: bool = field(default=False, init=False)
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
@@ -70,6 +71,10 @@ class Notifications:
     def health(self) -> str:
         return "up" if self._owner else "down"
 
+    @property
+    def is_expected(self) -> bool:
+        return self._can_be_started or not self._has_looked
+
     def start(self) -> None:
         """Connect to the bus, and stay connected."""
         self._bus.start()
@@ -85,18 +90,21 @@ class Notifications:
         asked.addTimeout(WITHDRAW_SECONDS, self._reactor, lambda _, __: None)
         return asked.addCallback(lambda _: self._bus.close())
 
-    def find(self) -> Deferred[Server]:
-        def looked(result: Any) -> Any:
-            self.has_looked = True
-            return result
+    def look(self) -> Deferred[None]:
+        return self._in_time(self._look()).addBoth(self._looked)
 
-        finding = Deferred.fromCoroutine(self._find()).addTimeout(
-            DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
-        )
-        return finding.addBoth(looked)
+    def find(self) -> Deferred[Server]:
+        return self._in_time(self._find()).addBoth(self._looked)
+
+    def _looked(self, result: Any) -> Any:
+        self._has_looked = True
+        return result
 
     def show(self, note: Note) -> Deferred[None]:
-        return Deferred.fromCoroutine(self._show(note)).addTimeout(
+        return self._in_time(self._show(note))
+
+    def _in_time(self, asking: Coroutine[Deferred[Any], Any, Any]) -> Deferred[Any]:
+        return Deferred.fromCoroutine(asking).addTimeout(
             DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
         )
 
@@ -123,6 +131,8 @@ class Notifications:
             f"interface='{SERVICE}'",
         ):
             await link.call(Call(BUS, "AddMatch", "s", [rule]))
+        (names,) = await link.call(Call(BUS, "ListActivatableNames"))
+        self._can_be_started = SERVICE in names
         self._own(await _owner(link))
 
     def received(self, signal: Signal) -> None:
@@ -141,7 +151,15 @@ class Notifications:
 
     def lost(self) -> None:
         """Handle the loss of the bus."""
+        self._can_be_started = False
         self._own("")
+
+    async def _look(self) -> None:
+        await self._bus.connected()
+        if self._owner:
+            await self._find()
+        elif not self._can_be_started:
+            raise _no_server()
 
     async def _find(self) -> Server:
         link = await self._bus.connected()

@@ -42,9 +42,10 @@ class Freedesktop:
     """
     Shows desktop notifications.
 
-    When there is no bus or no server at the start, it is no target; it becomes one as
-    soon as a server appears, and from then on is only ``up`` or ``down``.  A server
-    that does not answer is asked again.
+    When at the start there is no bus, or no server and none that the bus can start, it
+    is no target; it becomes one as soon as a server appears, and from then on is only
+    ``up`` or ``down``.  A server that does not answer is asked again; one is started
+    only for a notification.
     """
 
     name: ClassVar[str] = "freedesktop"
@@ -76,10 +77,10 @@ class Freedesktop:
         return self._look()
 
     def _look(self) -> Deferred[None]:
-        self._looking = self._desktop.find()
+        self._looking = self._desktop.look()
         return self._looking.addCallbacks(self._found, self._not_found)
 
-    def _found(self, _: Server) -> None:
+    def _found(self, _: object) -> None:
         self.has_started = True
 
     def _not_found(self, failure: Failure) -> None:

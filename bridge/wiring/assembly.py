@@ -126,7 +126,7 @@ def assemble(
 
     def settle() -> Deferred[Any]:
         # The banner names the server that shows prompts, whatever sinks there are.
-        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
+        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.look()]
         return DeferredList(starting, consumeErrors=True)
 
     last = desktop.close, logs.close, store.close, kept.close

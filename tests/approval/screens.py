@@ -1,8 +1,9 @@
 """A desktop in memory."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from twisted.internet.defer import Deferred, execute, fail
+from twisted.internet.defer import Deferred, execute, fail, succeed
 
 from bridge.freedesktop.messages import DesktopError
 from bridge.freedesktop.notes import Note, Server
@@ -16,6 +17,7 @@ class FakeScreen:
 
     :ivar server: What shows notifications; ``None`` when nobody does.
     :ivar is_known: Whether the server was asked what it can do.
+    :ivar is_expected: Whether one is started when it is needed.
     :ivar failure: When not empty, the session bus can't be reached, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
     :ivar withdrawn: How many questions were withdrawn.
@@ -24,7 +26,7 @@ class FakeScreen:
     def __init__(self) -> None:
         self._failure = ""
         self._server: Server | None = SERVER
-        self.is_known = self.has_looked = True
+        self.is_known, self.is_expected = True, False
         self._watchers: list[Callable[[str], object]] = []
         self.notes: list[Note] = []
         self.questions: list[
@@ -54,6 +56,9 @@ class FakeScreen:
     def health(self) -> str:
         return "down" if self._there() is None else "up"
 
+    def look(self) -> Deferred[Any]:
+        return succeed(None) if self.is_expected else self.find()
+
     def find(self) -> Deferred[Server]:
         return execute(self._found)
 
@@ -76,6 +81,8 @@ class FakeScreen:
         return None if self._failure else self._server
 
     def _found(self) -> Server:
+        if self._server is None and self.is_expected:
+            self.server = SERVER
         server = self._there()
         if server is None:
             raise DesktopError(self.failure or "nobody shows notifications")

@@ -127,8 +127,8 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             "answers",
         )
         # No page learns that nothing can be confirmed before that is known.
-        self.screen.has_looked = False
+        self.screen.is_expected = True
         self.assertEqual(
             self.asker.description,
-            "desktop notification; its server is being looked for",
+            "desktop notification; its server is looked for at each prompt",
         )

@@ -107,7 +107,7 @@ class LifeTests(HomeCase):
             bus = {VARIABLE: f"unix:path={path}"}
             with started(self.home, "run", *place, more=bus) as daemon:
                 described = self.paired().welcome["services"]["plugins"]
-                self.assertIn("being looked for", described["confirmation"])
+                self.assertIn("is looked for", described["confirmation"])
                 self.assertIn(daemon.stop(), (0, -signal.SIGTERM))
 
     def test_saved_by_calls_that_wait_when_it_ends(self):

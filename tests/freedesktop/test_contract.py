@@ -27,6 +27,7 @@ class DesktopContract:
     async def test_nobody(self):
         """Without a server each method fails with ``DesktopError``."""
         for asking in (
+            self.desktop.look(),
             self.desktop.find(),
             self.desktop.show(NOTE),
             self.desktop.ask(NOTE, CHOICES),

@@ -155,6 +155,14 @@ class LifeTests(SynchronousTestCase):
             self.failureResultOf(self.sink.deliver(LEAST), UnavailableError)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_server_that_can_be_started(self) -> None:
+        """It is a target at once, and is started for a notification."""
+        self.screen.server, self.screen.is_expected = None, True
+        self.successResultOf(self.sink.start())
+        self.assertEqual(self.sink.health(), Health.DOWN)
+        self.successResultOf(self.sink.deliver(LEAST))
+        self.assertEqual(self.sink.health(), Health.UP)
+
     def test_attack_server_that_does_not_answer(self) -> None:
         """It is skipped, and asked again now and then until it answers."""
         looking: list[Any] = []
@@ -163,7 +171,7 @@ class LifeTests(SynchronousTestCase):
             looking.append(Deferred())
             return looking[-1]
 
-        self.patch(self.screen, "find", find)
+        self.patch(self.screen, "look", find)
         starting = self.sink.start()
         looking[0].errback(DesktopError("mute"))
         self.failureResultOf(starting, SinkError)
@@ -183,7 +191,7 @@ class LifeTests(SynchronousTestCase):
 
     def test_mute_servers_that_come_and_go(self) -> None:
         """However often one appears, one timer waits, and none after the end."""
-        self.patch(self.screen, "find", lambda: fail(DesktopError("mute")))
+        self.patch(self.screen, "look", lambda: fail(DesktopError("mute")))
         self.skipped()
         for _ in range(3):
             self.screen.server = None
@@ -197,7 +205,7 @@ class LifeTests(SynchronousTestCase):
 
     def test_shutdown_while_it_looks(self) -> None:
         """Nothing is left of it."""
-        self.patch(self.screen, "find", Deferred)
+        self.patch(self.screen, "look", Deferred)
         starting = self.sink.start()
         self.sink.close()
         self.failureResultOf(starting, CancelledError)
