@@ -269,7 +269,7 @@ class Repository:
         key = f"branch.{self.branch}.remote"
         found = git(self.root, "config", "--default", "", "--get", key).decode()
         chosen = (found.strip(), "origin", *remotes)
-        return next((name for name in chosen if name in remotes), None)
+        return next((shown(name) for name in chosen if name in remotes), None)
 
 
 def _blob(root: Path, commit: str, name: str) -> bytes | None:

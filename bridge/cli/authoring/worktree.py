@@ -17,7 +17,7 @@ from typing import Final
 from ...classes import frozen
 from ...plugins.clone.bounds import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
-from ...protocol.limits import TREE_BYTES
+from ...protocol.limits import TREE_BYTES, TREE_DEPTH
 from ...protocol.text import shown
 from ...settings.options import Paths
 from ..terminal import CommandError, first_of, reported
@@ -142,6 +142,8 @@ def _walk(root: Path, ignored: Collection[str]) -> list[str]:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in (*ignored, *links)]
         here = Path(folder).relative_to(root)
+        if len(here.parts) > TREE_DEPTH:  # before Python's stack ends
+            raise CommandError(f"it is more than {TREE_DEPTH} directories deep")
         if folder == str(root) and HOST_LINK in links:
             links.remove(HOST_LINK)
         found += [(here / name).as_posix() for name in (*files, *links)]

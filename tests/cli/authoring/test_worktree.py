@@ -47,6 +47,12 @@ class DirectoryTests(WorkTreeTestCase):
             ["link", "lost.ts", "main.ts", "node_modules/x.js", "src/a.ts"],
         )
 
+    def test_attack_depth(self):
+        """Folders in folders are left before they take all that Python has."""
+        self.write("a/" * 40 + "x.ts")
+        with self.assertRaisesRegex(CommandError, "more than 32 directories deep$"):
+            published(self.root)
+
 
 class RepositoryTests(WorkTreeTestCase):
     def test_link_and_submodule(self):

@@ -27,7 +27,7 @@ from ....plugins.bundle.build import Builder
 from ....plugins.esbuild.executable import BundlerError
 from ....plugins.policy.rules.table import Hit
 from ....protocol.errors import BridgeError
-from ....protocol.limits import DEV_POLL_SECONDS
+from ....protocol.limits import DEV_POLL_SECONDS, TREE_DEPTH
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
@@ -54,11 +54,12 @@ def snapshot(root: Path) -> Snapshot:
     """
     Note every file below a directory: when it was changed, and its size.
 
-    What can't be read is as if it were not there.
+    What can't be read, or is too deep for a plugin, is as if it were not there.
     """
     found = {}
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in IGNORED]
+        is_deep = len(Path(folder).relative_to(root).parts) > TREE_DEPTH
+        folders[:] = [n for n in folders if n not in IGNORED and not is_deep]
         for name in files:
             path = os.path.join(folder, name)
             with suppress(OSError):

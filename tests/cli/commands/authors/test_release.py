@@ -142,6 +142,12 @@ class ReleaseTests(ReleaseTestCase):
             self.assertIn("push --atomic mine main", out)
             self.assertIn(f"Users get it when {words}", out)
 
+    def test_attack_remote_with_control_codes(self):
+        """Its name is shown with visible characters only."""
+        for key, text in (("branch.main.remote", "a\x1bb"), ("remote.a\x1bb.url", "x")):
+            self.git("config", key, text)
+        self.assertIn("push --atomic ab main", self.assert_released("patch", "1.2.4"))
+
     def test_line_endings(self):
         """What a clone gets is signed, whatever the files are here."""
         self.write(".gitattributes", "* text=auto eol=crlf\n")
