@@ -210,5 +210,8 @@ def _adopt_unix(reactor: Any, fd: int, factory: Any) -> Any:
     # Given the path, Twisted would open the file to every user, and remove it at the
     # end.  An abstract name has no file; we serve the descriptor.
     port._bindPath = b"\0inherited"
+    # At its end Twisted would shut the socket down, in every process that has it, as
+    # it does not with one of TCP that it adopts; nobody could connect any more.
+    port._shouldShutdown = False
     port.startListening()
     return port
