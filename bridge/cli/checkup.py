@@ -32,7 +32,7 @@ from ..provision.service import (
     starting_at_login,
     wake,
 )
-from ..provision.setup import installed_bundler, sources_problem, would_run
+from ..provision.setup import installed_bundler, sources_problem
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -230,12 +230,9 @@ def _bundler(place: Paths) -> _Found:
         return Level.OK, f"esbuild {VERSION}, with the right digest", ""
     if not os.path.exists(place.data.bin / BINARY_NAME):
         return Level.WRONG, f"bin/{BINARY_NAME} is missing", setup_advice(place)
-    again = setup_advice(place, "--force")
-    text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
-    if would_run(place.data):
-        return Level.NOTE, text, again
-    text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
-    return Level.WRONG, text, again
+    text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}, or not what "
+    text += f"bin/{CHECKSUM_NAME} says, so the daemon cannot build"
+    return Level.WRONG, text, setup_advice(place)
 
 
 def _sources(place: Paths) -> _Found:

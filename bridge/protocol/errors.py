@@ -176,7 +176,7 @@ class Prefix(WireString):
     )
     INVALID_ID = "invalid_id", "the id breaks the id rule"
     DOWNGRADE = "downgrade", "a lower version, or an older signature"
-    BUILD_FAILED = "build_failed", "the bundle does not build with the plugin"
+    BUILD_FAILED = "build_failed", "no bundle could be built"
     REINSTALL_REQUIRED = "reinstall_required", "the record names no signing key"
     MOVED = "moved", "the repository holds something else than what was previewed"
     PRIVATE_ADDRESS = (

@@ -98,23 +98,12 @@ def find_bundler(pin: Pin) -> bytes:
 def installed_bundler(data: DataDir, pin: Pin) -> bool:
     """Whether the pinned bundler and its checksum file are in place."""
     executable = os.access(data.bin / BINARY_NAME, os.X_OK)
-    return executable and _runnable(data) == pin.binary
-
-
-def would_run(data: DataDir) -> bool:
-    """Whether the bundler matches its checksum file, so that the daemon runs it."""
-    return _runnable(data) is not None
-
-
-def _runnable(data: DataDir) -> str | None:
-    """Return the bundler's digest if its checksum file has the same one."""
     try:
         named = read_checksum(data.checked(data.bin))
         binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
-        return None
-    digest = hashlib.sha256(binary).hexdigest()
-    return digest if digest == named else None
+        return False
+    return executable and named == pin.binary == hashlib.sha256(binary).hexdigest()
 
 
 def install_bundler(content: bytes, data: DataDir, pin: Pin) -> None:

@@ -94,7 +94,12 @@ class Builder:
     defer_to_thread: InThread
     version: str = __version__
     warn: Callable[[str], object] = _log_warning
-    bundler: HeldCopy = field(factory=HeldCopy)
+    bundler: HeldCopy = Factory(lambda made: HeldCopy(made.fix), takes_self=True)
+
+    @property
+    def fix(self) -> str:
+        """What to run when a build lacks something."""
+        return f"run: plugin-bridge setup {self.paths.typed}"
 
     def executable(self) -> Executable:
         """
@@ -217,8 +222,7 @@ class _BuildRun:
             for path in missing:
                 what = "bundler" if path in BUNDLER_FILES else "host sources"
                 raise BuildError(
-                    f"{what} missing: there is no {path}; "
-                    f"run: plugin-bridge setup {place.typed}"
+                    f"{what} missing: there is no {path}; {self.builder.fix}"
                 )
             data.checked(data.host)
             if not data.package.exists():

@@ -42,6 +42,7 @@ _CRASH: Final = re.compile(
 _MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIGSEGV")
 _STACK: Final = "stack overflow"
 _CRASH_CHARACTERS: Final = 100
+_OTHER_VERSION: Final = b"Cannot start service: Host version "
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ async def converse(
     :raise LimitError: It reached a limit.
     :raise BundlerError: It cannot be started, is not the pinned version, or crashed.
     """
-    conversation = Conversation(limits, reply, reactor)
+    conversation = Conversation(limits, reply, reactor, executable.fix)
     command = (BINARY_NAME, f"--service={VERSION}", "--ping")
     try:
         reactor.spawnProcess(conversation, executable.path, command, {})
@@ -117,6 +118,7 @@ class Conversation(ProcessProtocol):
     _limits: Limits
     _reply: Reply
     _clock: IReactorTime
+    _fix: str
     transport: Any = field(default=None, init=False)
     ended: Deferred[None] = field(factory=Deferred, init=False)
     _waiting: dict[int, Deferred[Any]] = field(factory=dict, init=False)
@@ -167,7 +169,7 @@ class Conversation(ProcessProtocol):
                 body, self._received = taken
                 self._take(body)
         except PacketError as e:
-            self._fail(BundlerError(f"the bundler is not the pinned one: {e}"))
+            self._fail(self._not_pinned(f": {e}"))
 
     def _take(self, body: memoryview) -> None:
         if not self._greeted:
@@ -210,6 +212,8 @@ class Conversation(ProcessProtocol):
 
     def _cause(self, ending: Any) -> BundlerError:
         """Return why it ended without being asked to."""
+        if _OTHER_VERSION in self._messages:
+            return self._not_pinned()
         found = _CRASH.search(self._messages)
         text = found[1] if found else b""
         words = "".join(map(chr, filter(range(32, 127).__contains__, text)))
@@ -224,6 +228,10 @@ class Conversation(ProcessProtocol):
         if ending.signal is not None:
             how = f"signal {ending.signal}"
         return kind(f"esbuild crashed: {words[:_CRASH_CHARACTERS] or how}")
+
+    def _not_pinned(self, why: str = "") -> BundlerError:
+        what = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}{why}"
+        return BundlerError(f"{what}; {self._fix}")
 
     def _start_time(self) -> None:
         if self._deadline is None:

@@ -42,7 +42,6 @@ from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
 _CHECKSUM_FILE_BYTES: Final = 4 * KIB
-_FIX: Final = "run plugin-bridge setup for this host"
 _CHUNK_BYTES: Final = MIB
 
 
@@ -56,9 +55,11 @@ class Executable:
     A verified copy of the bundler; one of our making goes with this object.
 
     :ivar path: What to run.
+    :ivar fix: What to run when it turns out to be of another version.
     """
 
     path: str
+    fix: str
 
 
 def read_checksum(directory: Path) -> str:
@@ -75,7 +76,7 @@ def read_checksum(directory: Path) -> str:
     digest = words[0].decode("ascii", "replace").lower() if words else ""
     if _CHECKSUM.fullmatch(digest):
         return digest
-    raise BundlerError(f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; {_FIX}")
+    raise BundlerError(f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest")
 
 
 @define(eq=False, repr=False)
@@ -86,8 +87,11 @@ class HeldCopy:
     What runs is what was hashed, as ever: the copy.  It is made again when the file is
     another, or when the checksum file names another digest.  Where there are no files
     in memory, each use has a copy of its own.
+
+    :ivar fix: What to run when the bundler cannot be used.
     """
 
+    _fix: str
     _lock: Lock = field(factory=Lock, init=False)
     _copy: Executable | None = field(default=None, init=False)
     _of: tuple[str | int, ...] = field(default=(), init=False)
@@ -101,10 +105,16 @@ class HeldCopy:
             names.
         :raise OSError: It cannot be read, or there is no room for a copy.
         """
+        try:
+            return self._verified(directory)
+        except BundlerError as e:
+            raise BundlerError(f"{e}; {self._fix}") from None
+
+    def _verified(self, directory: Path) -> Executable:
         binary = directory / BINARY_NAME
         for name in (BINARY_NAME, CHECKSUM_NAME):
             if not (directory / name).exists():
-                raise BundlerError(f"bundler missing: there is no bin/{name}; {_FIX}")
+                raise BundlerError(f"bundler missing: there is no bin/{name}")
         with self._lock:
             digest, found = read_checksum(directory), binary.stat()
             # No call sets the time of the last change, which every change changes.
@@ -112,11 +122,18 @@ class HeldCopy:
             if self._of != of:
                 self._copy, self._of = None, ()
                 with contextlib.suppress(OSError):
-                    self._copy, self._of = _copy_in_memory(binary, digest), of
-            return self._copy or _named_copy(binary, digest)
+                    self._copy = self._owned(*_copy_in_memory(binary, digest))
+                    self._of = of
+            return self._copy or self._owned(*_named_copy(binary, digest))
+
+    def _owned(self, path: str, remove: Callable[[], object]) -> Executable:
+        """Return the copy at a path, removed when the last reference to it goes."""
+        made = Executable(path, self._fix)
+        finalize(made, remove)
+        return made
 
 
-def _copy_in_memory(binary: Path, digest: str) -> Executable:
+def _copy_in_memory(binary: Path, digest: str) -> tuple[str, Callable[[], object]]:
     fd = create_in_memory()
     try:
         _copy(binary, fd, digest)
@@ -124,10 +141,10 @@ def _copy_in_memory(binary: Path, digest: str) -> Executable:
     except BaseException:
         os.close(fd)
         raise
-    return _owned(path_of(fd), partial(os.close, fd))
+    return path_of(fd), partial(os.close, fd)
 
 
-def _named_copy(binary: Path, digest: str) -> Executable:
+def _named_copy(binary: Path, digest: str) -> tuple[str, Callable[[], object]]:
     directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
     remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
@@ -139,14 +156,7 @@ def _named_copy(binary: Path, digest: str) -> Executable:
         # At once: the exception keeps this frame, and so whatever it owns.
         remove()
         raise
-    return _owned(str(copy), remove)
-
-
-def _owned(path: str, remove: Callable[[], object]) -> Executable:
-    """Return the copy at a path, removed when the last reference to it goes."""
-    made = Executable(path)
-    finalize(made, remove)
-    return made
+    return str(copy), remove
 
 
 def _copy(binary: Path, to: int, digest: str) -> None:
@@ -167,5 +177,5 @@ def _copy(binary: Path, to: int, digest: str) -> None:
     if hashed.hexdigest() != digest:
         raise BundlerError(
             f"esbuild checksum mismatch: bin/{BINARY_NAME} is not what "
-            f"bin/{CHECKSUM_NAME} says, so it was not run; {_FIX}"
+            f"bin/{CHECKSUM_NAME} says, so it was not run"
         )

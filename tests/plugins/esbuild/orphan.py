@@ -24,5 +24,7 @@ async def work(bundler) -> None:
 
 if __name__ == "__main__":
     limits = Limits(60, 60, 10 * MIB, 512 * MIB)
-    Deferred.fromCoroutine(converse(reactor, Executable(str(esbuild())), limits, work))
+    Deferred.fromCoroutine(
+        converse(reactor, Executable(str(esbuild()), "mend it"), limits, work)
+    )
     reactor.run()

@@ -22,6 +22,7 @@ from ...npm import esbuild
 from ...reactors import reactor
 
 LIMITS = Limits(50, 30, 10 * MIB, 512 * MIB)
+OTHER = f"bin/esbuild is not the pinned esbuild {VERSION}"
 GREETING = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
 
 
@@ -65,7 +66,7 @@ class ConversationTests(TestCase):
 
     def converse(self, work, path=None, **limits):
         """Do what asks a program, the bundler if there is no other one."""
-        executable = Executable(str(path or esbuild()))
+        executable = Executable(str(path or esbuild()), "mend it")
         asking = converse(reactor, executable, evolve(LIMITS, **limits), work)
         return Deferred.fromCoroutine(asking)
 
@@ -180,6 +181,11 @@ class ConversationTests(TestCase):
             ("fatal error: out of memory allocating heap", LimitError, memory),
             ("fatal error: newosproc", LimitError, memory),
             ("SIGSEGV: segmentation violation", LimitError, memory),
+            (
+                'Cannot start service: Host version "1" does not match',
+                BundlerError,
+                f"{OTHER}; mend it",
+            ),
         ):
             trace = f"echo '{text}' >&2\nyes 'goroutine 1' | head -n 9000 >&2\nexit 2"
             asking = self.ask(b"a", path=self.script(trace))
@@ -205,8 +211,8 @@ class ConversationTests(TestCase):
         ):
             path = self.script(f"printf '{text}'; exec sleep 600")
             why = await self.why(self.ask(b"a", path=path))
-            self.assertTrue(why.startswith("the bundler is not the pinned one: "), why)
-            self.assertIn(error, why)
+            self.assertEqual(why[: len(OTHER) + 2], f"{OTHER}: ")
+            self.assertIn(f"{error}; mend it", why)
 
     async def test_attack_flood(self) -> None:
         """A flood of messages is read and dropped."""

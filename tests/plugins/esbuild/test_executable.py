@@ -48,7 +48,7 @@ class ExecutableCase(SynchronousTestCase):
 
     def copy(self, make=create_in_memory) -> executable.Executable:
         with mock.patch.object(executable, "create_in_memory", make):
-            return executable.HeldCopy().get(self.source)
+            return executable.HeldCopy("mend it").get(self.source)
 
     def refused(self, make=create_in_memory) -> str:
         """Copy, expect a refusal that leaves nothing while it is held; its words."""
@@ -87,8 +87,8 @@ class CopyTests(ExecutableCase):
             os.mkfifo(place)
 
         for change, words in (
-            (place.unlink, "bundler missing: there is no bin/esbuild; run plugin-brid"),
-            (digest.unlink, "bundler missing: there is no bin/esbuild.sha256; run plu"),
+            (place.unlink, "bundler missing: there is no bin/esbuild; mend it"),
+            (digest.unlink, "bundler missing: there is no bin/esbuild.sha256; mend it"),
             (lambda: place.write_bytes(b"evil"), "esbuild checksum mismatch: bin/esb"),
             (
                 lambda: os.truncate(place, BUNDLER_BYTES + 1),
@@ -124,7 +124,7 @@ class HeldCopyTests(ExecutableCase):
     def setUp(self):
         super().setUp()
         self.made = 0
-        self.held = executable.HeldCopy()
+        self.held = executable.HeldCopy("mend it")
         self.patch(executable, "create_in_memory", self.create)
 
     def create(self) -> int:

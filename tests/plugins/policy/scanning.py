@@ -50,7 +50,7 @@ class _Service:
             cwd="/",
         )
         limits = Limits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize)
-        self.conversation = Conversation(limits, lambda asked: {}, Clock())
+        self.conversation = Conversation(limits, lambda asked: {}, Clock(), "")
         self.conversation.transport = self
         atexit.register(self.close)
 

@@ -42,8 +42,8 @@ class ScannerCase(TestCase):
         """What scans it with the bundler of a directory."""
 
         def copy() -> Executable:
-            real = Executable(str(esbuild()))
-            found = HeldCopy().get(directory) if directory else real
+            real = Executable(str(esbuild()), "mend it")
+            found = HeldCopy("mend it").get(directory) if directory else real
             self.copies.append(found.path)
             return found
 
