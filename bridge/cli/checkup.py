@@ -26,10 +26,10 @@ from ..protocol.text import visible
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.service import (
-    UNIT,
     is_hiding,
     is_service_of,
     starting_at_login,
+    unit_to_start,
     wake,
 )
 from ..provision.setup import installed_bundler, sources_problem
@@ -310,7 +310,7 @@ def _listener(place: Paths, listen: Address) -> str:
 def _start(place: Paths) -> str:
     """Return how to start the daemon: once, and where that can be, at each login."""
     if is_service_of(place) and not is_hiding():
-        return f"run: systemctl --user start {UNIT}"
+        return f"run: systemctl --user start {unit_to_start()}"
     start = f"run: plugin-bridge run {place.typed}"
     at_login = starting_at_login(place)
     if at_login and not missing_sources(place):

@@ -162,8 +162,14 @@ def is_service_of(place: Paths) -> bool:
         return running == _main_pid()
     if is_written():
         return _names(place.data)
-    # That of the package has no options.
-    return is_usual(place) and _is_enabled()
+    # That of the package has no options; one that runs has another directory's lock.
+    usual = is_usual(place) and _main_pid() is None
+    return usual and _is_enabled(UNIT, _SOCKET)
+
+
+def unit_to_start() -> str:
+    """Return the unit that starts the service: the socket's where that is enabled."""
+    return _SOCKET if _is_enabled(_SOCKET) else UNIT
 
 
 def wake(place: Paths) -> None:
@@ -218,10 +224,10 @@ def _shown(name: str) -> str:
     return _systemctl("show", f"--property={name}", "--value", UNIT).strip()
 
 
-def _is_enabled() -> bool:
+def _is_enabled(*units: str) -> bool:
     try:
         # It succeeds when one of them is.
-        _systemctl("is-enabled", UNIT, _SOCKET)
+        _systemctl("is-enabled", *units)
     except SetupError:
         return False
     return True

@@ -285,7 +285,7 @@ class DaemonTests(SynchronousTestCase):
         login = f"{start}, or, to start it at each login:"
         written = f"{login} plugin-bridge setup --service {self.place.typed}"
         enabled = f"{login} systemctl --user enable --now plugin-bridge.service"
-        service = "run: systemctl --user start plugin-bridge.service"
+        service = "run: systemctl --user start unit"
         own, packaged = service_module.__file__, "/usr/lib/x/service.py"
         for file, has_systemd, is_usual, is_service, fix in (
             (own, False, False, False, start),
@@ -302,6 +302,7 @@ class DaemonTests(SynchronousTestCase):
                 patch.object(service_module, "is_written", return_value=is_service),
                 patch.object(checkup, "missing_sources", return_value=[]),
                 patch.object(checkup, "is_service_of", return_value=is_service),
+                patch.object(checkup, "unit_to_start", return_value="unit"),
             ):
                 self.assertEqual((self.found().level, self.found().fix), (NOTE, fix))
 

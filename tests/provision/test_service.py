@@ -74,14 +74,18 @@ class ServiceTests(SystemctlCase):
             (self.fake / unit).touch()
             self.assertTrue(service.is_service_of(usual))
             self.assertFalse(service.is_service_of(self.place))
+            self.assertEqual(service.unit_to_start(), unit)
             # What a page's connection starts, a command starts too.
             self.assertRaises(NoDaemonError, connect, usual)
             is_started = self.asked()[-1] == f"--user start {UNIT}"
             self.assertEqual(is_started, unit != UNIT)
             (self.fake / unit).unlink()
-        (self.fake / "asked").unlink()
+        # As with BRIDGE_HOST in its environment: it is of that host's directory alone.
+        (self.fake / UNIT).touch()
         self.begin(self.place, as_service=True)
+        self.assertFalse(service.is_service_of(usual))
         self.assertTrue(service.is_service_of(self.place))
+        (self.fake / "asked").unlink()
         service.remove_service()
         stopped = f"--user disable --now {UNIT} plugin-bridge.socket"
         self.assertEqual(self.asked(), [stopped])
