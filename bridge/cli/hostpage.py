@@ -11,7 +11,7 @@ from urllib.parse import quote
 from twisted.internet.error import CannotListenError
 
 from ..datadir.ownership import write_file
-from ..datadir.token import TokenError, read_token
+from ..datadir.token import read_token
 from ..demo.page import Builds, page_site
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import OWN_HOST
@@ -68,14 +68,12 @@ def serve_page(
     :param port: 0 for a free one.
     :param snippets: See ``page_site``; so is ``builds``.
     :return: The address of the page, which pairs it.
-    :raise CommandError: There can be no page.
+    :raise UserError: There can be no page.
+    :raise FileNotFoundError: There is no token.
     """
     check_own_host(place)
     endpoint = page_endpoint(place)
-    try:
-        token = read_token(place.data.token)
-    except (OSError, TokenError):
-        raise CommandError("the daemon's token cannot be read") from None
+    token = read_token(place.data.token)
     site = page_site(place.bundle.parent, place.profile.bundle_name, snippets, builds)
     try:
         listening = reactor.listenTCP(port, site, interface=_LOOPBACK)

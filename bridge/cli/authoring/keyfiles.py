@@ -33,38 +33,6 @@ def default_key_file() -> Path:
     return platformdirs.user_config_path("plugin-bridge") / "signing-key"
 
 
-def read_seed(path: Path) -> bytes:
-    """
-    Read a key file.
-
-    :raise CommandError: It cannot be read, or is no key file.
-    """
-    with reported(f"{path} cannot be read"):
-        try:
-            with path.open("rb") as file:
-                content = file.read(_KEY_FILE_BYTES)
-        except FileNotFoundError:
-            create = "plugin-bridge keygen"
-            if path != default_key_file():
-                create += f" --out {shlex.quote(str(path))}"
-            why = f"there is no key file {path}; to create one, run: {create}"
-            raise CommandError(why) from None
-    return parse_seed(content.decode("ascii", "replace"), str(path))
-
-
-def parse_seed(text: str, source: str) -> bytes:
-    """
-    Read a key's text.
-
-    :param source: What holds it, for the message.
-    :raise CommandError: It is not 64 hexadecimal digits.
-    """
-    text = text.strip()
-    if _SEED.fullmatch(text) is None:
-        raise CommandError(f"{source} does not hold 64 hexadecimal digits")
-    return bytes.fromhex(text)
-
-
 @frozen
 class SigningKey:
     """A signing key, and the file it was read from, if any."""
@@ -80,7 +48,23 @@ def chosen_key(chosen: Path | None) -> SigningKey:
     :param chosen: What ``--key`` names.
     :raise CommandError: It cannot be read, or is no key.
     """
-    if not chosen and (text := os.environ.get(KEY_VARIABLE)):
-        return SigningKey(parse_seed(text, KEY_VARIABLE), None)
-    file = chosen or default_key_file()
-    return SigningKey(read_seed(file), file)
+    text = "" if chosen else os.environ.get(KEY_VARIABLE, "")
+    file = None if text else chosen or default_key_file()
+    text = (_read(file) if file else text).strip()
+    if _SEED.fullmatch(text) is None:
+        where = file or KEY_VARIABLE
+        raise CommandError(f"{where} does not hold 64 hexadecimal digits")
+    return SigningKey(bytes.fromhex(text), file)
+
+
+def _read(path: Path) -> str:
+    with reported(f"{path} cannot be read"):
+        try:
+            with path.open("rb") as file:
+                return file.read(_KEY_FILE_BYTES).decode("ascii", "replace")
+        except FileNotFoundError:
+            create = "plugin-bridge keygen"
+            if path != default_key_file():
+                create += f" --out {shlex.quote(str(path))}"
+            why = f"there is no key file {path}; to create one, run: {create}"
+            raise CommandError(why) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from bridge.cli.authoring import worktree
-from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
+from bridge.cli.authoring.keyfiles import chosen_key, default_key_file
 from bridge.cli.commands.authors import sign as module
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
@@ -232,7 +232,7 @@ class KeygenTests(CommandTestCase):
             out = self.done(self.keygen("--out", str(path)))
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
             self.assertTrue(re.fullmatch(r"[0-9a-f]{64}\n", path.read_text()))
-            self.assertIn(key_id(public_key_of(read_seed(path))), out)
+            self.assertIn(key_id(public_key_of(chosen_key(path).seed)), out)
             self.assertNotIn(path.read_text().strip(), out)
             keys.add(path.read_text())
         self.assertEqual(len(keys), 2)
@@ -290,15 +290,16 @@ class KeygenTests(CommandTestCase):
 
     def test_read(self) -> None:
         """Digits of either case are a key; what is none is not repeated."""
-        self.assertEqual(parse_seed(f" {'aB' * 32}\r\n", "x"), b"\xab" * 32)
+        self.key.write_text(f" {'aB' * 32}\r\n")
+        self.assertEqual(chosen_key(self.key).seed, b"\xab" * 32)
         why = f"{self.key} does not hold 64 hexadecimal digits"
         for content in (b"", b"Zq9" * 22, b"a" * 63, b"a" * 65, b"\xff" * 64, b"\0"):
             self.key.write_bytes(content)
-            error = self.assertRaises(CommandError, read_seed, self.key)
+            error = self.assertRaises(CommandError, chosen_key, self.key)
             self.assertEqual(str(error), why)
         for path, why in (
             (default_key_file(), "to create one, run: plugin-bridge keygen"),
             (self.root, "cannot be read: Is a directory"),
         ):
-            error = self.assertRaises(CommandError, read_seed, path)
+            error = self.assertRaises(CommandError, chosen_key, path)
             self.assertEqual(str(error)[-len(why) :], why)
