@@ -126,8 +126,7 @@ class Session:
     json: bool = False
     interrupted: bool = field(default=False, init=False)
     _ref: str = field(default="", init=False)
-    _operation: str = field(default="", init=False)
-    _is_late: bool = field(default=False, init=False)
+    _step: Any = field(default=None, init=False)
 
     def call(self, service: str, method: str, /, **params: Any) -> Any:
         """
@@ -152,7 +151,7 @@ class Session:
         """
         self.raise_if_interrupted()
         params["ref"] = self._ref = os.urandom(16).hex()
-        self._operation, self._is_late = "", False
+        self._step = None
         self.connection.pushed = self._pushed
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
@@ -174,9 +173,7 @@ class Session:
     def _pushed(self, event: str, data: Any) -> None:
         if event != "progress" or not self._ref or data.get("ref") != self._ref:
             return
-        begun = not self._operation
-        self._operation = str(data.get("operation"))
-        self._is_late = data.get("cancellable") is False
+        begun, self._step = self._step is None, data
         self.progress.report(data)
         if begun and self.interrupted:
             self._cancel()
@@ -185,15 +182,17 @@ class Session:
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True
-        what = "it is too late to cancel" if self._is_late else "cancelling"
+        is_late = self._step and self._step.get("cancellable") is False
+        what = "it is too late to cancel" if is_late else "cancelling"
         self.progress.line(f"{what}; press Ctrl-C again to leave without waiting")
         # Until the daemon has named it, there is nothing to cancel.
-        if self._operation and not self._is_late:
+        if self._step and not is_late:
             self._cancel()
 
     def _cancel(self) -> None:
         # Whatever that answers, the operation's own answer comes.
-        self.connection.request("plugins", "cancel", {"operation": self._operation})
+        operation = str(self._step.get("operation"))
+        self.connection.request("plugins", "cancel", {"operation": operation})
 
     def print(self, value: Any, lines: list[str]) -> None:
         """Print a result: ``value`` as JSON, or ``lines`` for people."""

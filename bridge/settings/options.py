@@ -73,8 +73,7 @@ def origin_of(ctx: click.Context, param: click.Parameter) -> str:
     """Return where a value came from, as its user knows it; a default has its flag."""
     source = ctx.get_parameter_source(str(param.name))
     if source is ParameterSource.ENVIRONMENT:
-        variables = [name for name in param.envvar or () if os.environ.get(name)]
-        return variables[0]
+        return next(name for name in param.envvar or () if os.environ.get(name))
     if source is ParameterSource.DEFAULT_MAP:
         return f"{config_path()}: {str(param.name).replace('_', '-')}"
     return " or ".join(param.opts)

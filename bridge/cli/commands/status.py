@@ -27,7 +27,7 @@ from ..command import (
     command,
     json_option,
 )
-from ..connection import UNASKED
+from ..connection import UNASKED, is_dev, shows_prompts
 from ..installed import is_on, read_plugins
 from ..session import Session, session
 from ..terminal import print_result
@@ -113,14 +113,13 @@ def status(place: Paths, as_json: bool) -> int:
 def of_daemon(session: Session) -> Overview:
     """Ask the running daemon for its state."""
     welcome = session.connection.welcome
-    described = welcome["services"]
     plugins = read_plugins(session)
     updates, unknown = None, []
     with suppress(BridgeError):
         answer = session.call("plugins", "check_updates")
         updates = [one["id"] for one in answer["updates"]]
         unknown = [*(one["id"] for one in answer["unknown"]), *answer["pending"]]
-    about = described["plugins"]
+    about = welcome["services"]["plugins"]
     built = built_at(Path(about["bundle"]))
     return Overview(
         daemon=f"running, version {welcome['version']}",
@@ -133,7 +132,7 @@ def of_daemon(session: Session) -> Overview:
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
         updates=updates,
         unknown=unknown,
-        problems=problems_of(described, plugins, built, session.place.typed),
+        problems=problems_of(welcome, plugins, built, session.place.typed),
     )
 
 
@@ -177,26 +176,25 @@ def built_at(bundle: Path) -> str | None:
 
 
 def problems_of(
-    described: Any, plugins: list[dict[str, Any]], built: str | None, where: str
+    welcome: Any, plugins: list[dict[str, Any]], built: str | None, where: str
 ) -> list[str]:
     """
     List what is wrong with a running daemon.
 
-    :param described: What ``welcome`` has of the services.
+    :param welcome: See ``Connection``.
     :param plugins: See ``bridge.cli.installed.read_plugins``.
     :param built: See ``built_at``.
     :param where: See ``Paths.typed``.
     """
-    about = described.get("plugins", {})
+    about = welcome["services"]["plugins"]
     problems = []
     if reason := about.get("cannotBuild"):
         problems.append(str(reason))
     elif built is None:
         problems.append(f"there is no bundle; run: plugin-bridge setup {where}")
-    confirmation = str(about.get("confirmation", ""))
-    if "remote" in described:
+    if is_dev(welcome):
         problems.append(f"--dev is on: {UNASKED}")
-    elif confirmation.startswith("none"):
+    elif not shows_prompts(welcome):
         problems.append(
             "plugins can't be installed or updated, since no prompt can be shown; run: "
             f"plugin-bridge doctor {where}"

@@ -1,6 +1,7 @@
 """What ``status`` shows."""
 
 import os
+from typing import Any
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -46,16 +47,18 @@ class OverviewTests(SynchronousTestCase):
 
     def test_problems(self):
         """A daemon that cannot build, cannot ask or approves everything is wrong."""
-        good = {"plugins": {"confirmation": "a notification"}}
+        good = {"services": {"plugins": {"confirmation": "a notification"}}}
         self.assertEqual(problems_of(good, [], "now", ""), [])
         about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
-        found = problems_of({"plugins": about}, plugins, None, "-h x")
+        services: dict[str, Any] = {"plugins": about}
+        found = problems_of({"services": services}, plugins, None, "-h x")
         self.assertEqual(found[0], "cannot build: x")
         self.assertTrue(found[1].endswith("; run: plugin-bridge doctor -h x"))
         self.assertEqual(found[2:], ["p is left out of builds: policy: y"])
         # It asks nobody, so it needs no prompt.
-        found = problems_of({"plugins": about, "remote": {}}, [], "now", "")
+        services["remote"] = {}
+        found = problems_of({"services": services}, [], "now", "")
         self.assertEqual(len(found), 2)
         self.assertIn("--dev is on", found[1])
         found = problems_of(good, [], None, "-h x")
