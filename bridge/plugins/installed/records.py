@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 from attrs import asdict, evolve
 
@@ -20,7 +20,9 @@ from ...protocol.rules import Text
 from ...protocol.text import PLUGIN_ID, timestamp
 from ...protocol.wire import camel, converter, structure, unstructure
 from ...store.tables import HOST, Edit, Put, Remove
-from ..tree.signature import Signed, key_id
+
+if TYPE_CHECKING:
+    from ..tree.signature import Signed
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
@@ -361,4 +363,7 @@ def _read(of: str, value: Any) -> AcceptedKey | None:
         key = structure(converter, value, AcceptedKey)
     except BridgeError:
         return None
+    # Commands that read records read no signature.
+    from ..tree.signature import key_id
+
     return key if key_id(key.public_key) == of else None
