@@ -8,11 +8,11 @@ daemon follows the file; see docs/decisions/0061.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hmac
 import os
 import re
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
@@ -54,22 +54,18 @@ def read_token(path: Path) -> str:
     return value.decode("ascii")
 
 
-def make_token(
-    path: Path,
-    random: Callable[[int], bytes] = os.urandom,
-    place: Callable[[Path, Path], None] = os.replace,
-) -> str:
+def make_token(path: Path, place: Callable[[Path, Path], None] = os.replace) -> str:
     """
     Make a token, instead of whatever was there.
 
     :param place: Gives a file its name.
     :raise TokenError: The file can't be written.
     """
-    value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
+    value = secrets.token_urlsafe(TOKEN_BYTES)
     # Another process may be making one: a daemon that starts, or a command.
     own = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        write_new(own, [value + b"\n"])
+        write_new(own, [f"{value}\n".encode()])
         place(own, path)
         sync_directory(path.parent)
     except OSError as e:
@@ -77,7 +73,7 @@ def make_token(
     finally:
         with contextlib.suppress(OSError):
             own.unlink()
-    return value.decode("ascii")
+    return value
 
 
 def read_or_make_token(path: Path) -> str:

@@ -218,16 +218,16 @@ def digest_of(sources: Sources) -> str:
     return whole.hexdigest()
 
 
-def installed_record(data: DataDir) -> InstalledSources | None:
-    """Return what is recorded of the sources in place; ``None`` when nothing is."""
-    try:
-        return _record(data.checked(data.host))
-    except OSError:
-        return None
+def installed_record(
+    data: DataDir, folder: Path | None = None
+) -> InstalledSources | None:
+    """
+    Return what is recorded of the sources in place; ``None`` when nothing is.
 
-
-def _record(folder: Path) -> InstalledSources | None:
+    :param folder: Another place than ``host/``.
+    """
     try:
+        folder = data.checked(folder or data.host)
         content = read_bounded(folder / _RECORD, _RECORD_BYTES)
         return structure(converter, loads_unique(content), InstalledSources)
     except (OSError, BridgeError):
@@ -267,13 +267,12 @@ def unmodified_sources(data: DataDir, folder: Path | None = None) -> Sources | N
     """
     Read what is in place, if nobody changed it since it was installed.
 
-    :param folder: Another place than ``host/``.
+    :param folder: See ``installed_record``.
     :return: ``None`` when somebody did, or nobody knows.
     """
-    folder = folder or data.host
+    record = installed_record(data, folder)
     try:
-        record = _record(data.checked(folder))
-        found = installed_sources(folder) if record else {}
+        found = installed_sources(folder or data.host) if record else {}
     except OSError:
         return None
     return found if record and digest_of(found) == record.digest else None
@@ -301,7 +300,7 @@ def install_sources(
     :raise OSError: It could not be done; the old sources are in place.
     """
     end_replacement(data)
-    _check_replaceable(data.host)
+    _check_replaceable(data)
     record = InstalledSources(version, digest_of(sources), host, given)
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
     if in_place and not force:
@@ -317,9 +316,10 @@ def install_sources(
     return True
 
 
-def _check_replaceable(host: Path) -> None:
+def _check_replaceable(data: DataDir) -> None:
+    host = data.host
     found = {path.name for path in host.iterdir()} if host.exists() else set()
-    if found - {*_WANTED, _RECORD} and _record(host) is None:
+    if found - {*_WANTED, _RECORD} and installed_record(data) is None:
         raise SetupError(
             f"{host} is not what setup installed; move it away, or choose another "
             "directory with --data-dir"

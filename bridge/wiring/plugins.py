@@ -23,7 +23,7 @@ from ..plugins.operations.candidate import CandidateFetcher, KeptTree
 from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
-from ..plugins.operations.rebuild import Rebuild, end_operations
+from ..plugins.operations.rebuild import Rebuild
 from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Previewer, Reach
@@ -125,7 +125,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
             rebuild.begin()
 
     notices = [] if recovered is None else [notice_of(recovered, store)]
-    end = partial(end_operations, linking.close, jobs, rebuild, reactor)
+    end = partial(installed.close, linking.close, reactor)
     return PluginWiring(
         service, links, notices, prepare, [updates.close, end, kept.drop]
     )

@@ -1,5 +1,6 @@
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Callable
 from unittest import mock
@@ -48,7 +49,8 @@ class CreateTests(TokenCase):
     def test_made(self) -> None:
         """Durable: 32 random bytes as base64url and a newline, for the owner alone."""
         with going_wrong(None) as watched:
-            token = make_token(self.path, lambda n: bytes(range(n)))
+            self.patch(secrets, "token_bytes", lambda n: bytes(range(n)))
+            token = make_token(self.path)
         self.assertEqual([name for name, _ in watched.calls].count("fsync"), 2)
         expected = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         self.assertEqual(token, expected)

@@ -8,26 +8,22 @@ in the report.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from itertools import starmap
 from typing import Any, ClassVar, Protocol
 
 from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock, fail
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define
 from ...concurrency.shares import SharedRuns
 from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
-from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
 from ..bundle.build import Builder, Report
 from ..installed.records import read_records
 from ..installed.trees import Broken, ListEntry, PluginList, Trees
 from ..tree.tree import Verified
-from .jobs import Jobs
 
 
 class EventSink(Protocol):
@@ -161,27 +157,3 @@ def _reason(plugin_id: str, errors: list[str]) -> str:
     found = (one.removeprefix(start) for one in errors if one.startswith(start))
     why = f"the last build left it out: {next(found, 'see its report')}"
     return plugin_error(Prefix.BUILD_FAILED, why).message
-
-
-async def end_operations(
-    unlink: Callable[[], Awaitable[object]],
-    jobs: Jobs,
-    rebuild: Rebuild,
-    clock: IReactorTime,
-) -> None:
-    """
-    Finish or undo every operation, at the shutdown of the daemon.
-
-    A bundler may hang until its deadline; a daemon that takes that long to stop may be
-    killed.  So builds end within ``BUILD_END_SECONDS``.
-
-    :param unlink: Takes linked trees out of the bundle.
-    """
-    cutting = clock.callLater(BUILD_END_SECONDS, rebuild.cut_off)
-    try:
-        await unlink()
-        await jobs.close()
-        await rebuild.close()
-    finally:
-        if cutting.active():
-            cutting.cancel()

@@ -9,16 +9,18 @@ after a kill.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
 from attrs import field
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...approval.prompts import Operation
 from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error, unavailable
+from ...protocol.limits import BUILD_END_SECONDS
 from ...protocol.steps import Step
 from ...store.store import Store
 from ...store.tables import Edit
@@ -197,6 +199,26 @@ class InstalledSet(BuiltSet):
 
         request = Request(op, plugin_id=plugin_id)
         self._jobs.run(request, body).addErrback(lambda _: None)
+
+    async def close(
+        self, unlink: Callable[[], Awaitable[object]], clock: IReactorTime
+    ) -> None:
+        """
+        Finish or undo every operation, at the shutdown of the daemon.
+
+        A bundler may hang until its deadline; a daemon that takes that long to stop may
+        be killed.  So builds end within ``BUILD_END_SECONDS``.
+
+        :param unlink: Takes linked trees out of the bundle.
+        """
+        cutting = clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
+        try:
+            await unlink()
+            await self._jobs.close()
+            await self._rebuild.close()
+        finally:
+            if cutting.active():
+                cutting.cancel()
 
     async def _record(self, edits: Sequence[Edit]) -> None:
         try:

@@ -6,7 +6,6 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.installed.records import read_records, recorded
-from bridge.plugins.operations.rebuild import end_operations
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -141,8 +140,8 @@ class EndingTests(RebuildTestCase):
         self.hanging = self.hold(Deferred(self.killed.append))
 
     def ending(self, unlink: Any = lambda: succeed(None)) -> Deferred[None]:
-        jobs, clock = self.bench.jobs, self.bench.clock
-        return Deferred.fromCoroutine(end_operations(unlink, jobs, self.rebuild, clock))
+        ending = self.bench.settlement.close(unlink, self.bench.clock)
+        return Deferred.fromCoroutine(ending)
 
     def end(self, *unlink: Any) -> None:
         """Begin to end the daemon, and wait as long as a build may take then."""
