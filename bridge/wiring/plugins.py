@@ -85,9 +85,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)
-    fetcher = CandidateFetcher(
-        remotes, scanner, trees, paths.profile, reactor, core.now, check, kept
-    )
+    fetcher = CandidateFetcher(remotes, scanner, trees, reactor, core.now, check, kept)
     built = jobs, store, trees, rebuild, sink, check
     installed = InstalledSet(*built, journal)
 
@@ -111,7 +109,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
         paths,
         partial(build_problem, paths),
     )
-    linking = Linking(*built, paths.profile, core.now, scanner)
+    linking = Linking(*built, core.now, scanner)
     links = DevLinks(linking)
 
     def prepare() -> None:

@@ -27,7 +27,6 @@ from ...datadir.paths import LINKED
 from ...protocol import limits
 from ...protocol.errors import Prefix, plugin_error, shutting_down, unavailable
 from ...protocol.text import iso_time
-from ...settings.host import HostProfile
 from ..bundle.build import Report
 from ..clone.bounds import read_files
 from ..installed.records import is_recorded
@@ -62,7 +61,6 @@ class Linking(BuiltSet):
     :ivar _commands: Those that may link a tree.
     """
 
-    _profile: HostProfile
     _now: Callable[[], float]
     _scanner: Scanner
     _commands: set[Holder] = field(factory=set, init=False)
@@ -102,7 +100,7 @@ class Linking(BuiltSet):
             if command not in self._commands:
                 raise shutting_down()
             tree = Tree(await self._in_thread(read_files, root, names))
-            manifest = load_manifest(tree, self._profile)
+            manifest = load_manifest(tree, self._trees.profile)
             await refuse(self._scan(command, tree))
             async with self._jobs.commit_lock:
                 return await self._link(command, tree, manifest)

@@ -144,7 +144,7 @@ class Trees:
     """
 
     _data: DataDir
-    _profile: HostProfile
+    profile: HostProfile
     _random: Callable[[], str]
     linked: dict[str, LinkedTree] = field(factory=dict, init=False)
     unsettled: set[str] = field(factory=set, init=False)
@@ -235,7 +235,7 @@ class Trees:
             content = read_bounded(
                 self._root(plugin_id) / MANIFEST_FILE, MANIFEST_BYTES
             )
-            manifest = _own(plugin_id, read_manifest(content, self._profile))
+            manifest = _own(plugin_id, read_manifest(content, self.profile))
         except (BridgeError, OSError):
             return None
         return ListEntry.recorded(manifest, record)
@@ -278,7 +278,7 @@ class Trees:
         check_signed(record)
         tree = read_tree(self._root(plugin_id))
         # It was accepted; that the clock was set back since changes nothing.
-        signed = verify_tree(tree, plugin_id, self._profile, now=math.inf)
+        signed = verify_tree(tree, plugin_id, self.profile, now=math.inf)
         if signed.key_id != record.key_id:
             raise plugin_error(
                 Prefix.NOT_TRUSTED,
@@ -289,7 +289,7 @@ class Trees:
             raise plugin_error(
                 Prefix.DOWNGRADE, "the tree is older than the one that was installed"
             )
-        return tree, _own(plugin_id, load_manifest(tree, self._profile))
+        return tree, _own(plugin_id, load_manifest(tree, self.profile))
 
     def verified_trees(self, records: Mapping[str, Record]) -> Verified:
         """

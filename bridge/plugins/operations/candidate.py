@@ -25,7 +25,6 @@ from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import Text
 from ...protocol.steps import Step
-from ...settings.host import HostProfile
 from ...system.files import remove
 from ..clone.repositories import Repositories
 from ..installed.trees import Trees
@@ -170,7 +169,6 @@ class CandidateFetcher:
     remotes: Repositories
     _scanner: Scanner
     _trees: Trees
-    _profile: HostProfile
     _clock: IReactorTime
     _now: Callable[[], float]
     _in_thread: InThread
@@ -219,7 +217,7 @@ class CandidateFetcher:
         """Read the kept files, if they still are those that were previewed."""
         with contextlib.suppress(BridgeError):
             tree = read_tree(root)
-            if tree.digest(self._profile.tree_domain) == pin.digest:
+            if tree.digest(self._trees.profile.tree_domain) == pin.digest:
                 return tree
         raise moved("the previewed files were changed on this computer")
 
@@ -228,14 +226,14 @@ class CandidateFetcher:
     ) -> Candidate:
         job.raise_if_stopping()
         job.reached(Step.VALIDATE, "Reading plugin.json")
-        manifest = await self._in_thread(load_manifest, tree, self._profile)
+        manifest = await self._in_thread(load_manifest, tree, self._trees.profile)
         job.raise_if_stopping()
         job.reached(Step.POLICY, "Scanning the sources")
         await self._scan(job, tree)
         job.raise_if_stopping()
         job.reached(Step.SIGNATURE, "Verifying the author's signature")
         signed = await self._in_thread(
-            verify_tree, tree, manifest.id, self._profile, self._now()
+            verify_tree, tree, manifest.id, self._trees.profile, self._now()
         )
         job.raise_if_stopping()
         return Candidate(root, tree, url, commit, manifest, signed)

@@ -236,7 +236,7 @@ class Bench:
         now = self.now
         built = self.jobs, store, trees, self.rebuild, self.sink, threads
         self.settlement = InstalledSet(*built, self.journal)
-        parts = (trees, PROFILE, clock, now, threads, self.kept)
+        parts = (trees, clock, now, threads, self.kept)
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
@@ -244,7 +244,7 @@ class Bench:
         self.changes = PluginChanges(*shared, threads, self.settlement, now)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
-        parts = (PROFILE, now, self.scanner)
+        parts = (now, self.scanner)
         self.linking = Linking(*built, *parts)
 
     def now(self) -> float:
