@@ -25,7 +25,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import WINDOWS_DEVICES
 from ...protocol.text import shown
 from ...system.files import NotRegularError, TooLargeError, read_bounded
-from ..tree.tree import refused
+from ..tree.tree import SIGNATURE_FILE, refused
 
 
 def clone_failed(detail: str) -> BridgeError:
@@ -101,7 +101,7 @@ class BoundedFiles:
     Every method raises ``BridgeError``, ``clone_failed: …``, naming the rule or limit.
 
     :ivar files: The content of each, by its path.
-    :ivar bytes_left: How many bytes further files may have.
+    :ivar bytes_left: How many bytes further files may have, but for the signature.
     """
 
     files: dict[str, bytes] = field(factory=dict, init=False)
@@ -130,12 +130,14 @@ class BoundedFiles:
         return path
 
     def add(self, path: str, content: bytes) -> None:
-        """Add a file."""
+        """Add a file; the signature counts for neither limit, having its own."""
+        self.files[path] = content
+        if path == SIGNATURE_FILE:
+            return
         self.bytes_left -= len(content)
         if self.bytes_left < 0:
             raise self.too_many_bytes()
-        self.files[path] = content
-        if len(self.files) > limits.TREE_FILES:
+        if len(self.files) - (SIGNATURE_FILE in self.files) > limits.TREE_FILES:
             raise clone_failed(f"more than {limits.TREE_FILES} files")
 
     def too_many_bytes(self) -> BridgeError:
@@ -197,7 +199,9 @@ class _Reading:
 
     def _read(self, source: Path) -> bytes:
         try:
-            return read_bounded(source, self.bounded.bytes_left)
+            # Of what is not the signature there may be less.
+            room = self.bounded.bytes_left + limits.SIGNATURE_BYTES
+            return read_bounded(source, room)
         except NotRegularError:
             raise clone_failed("neither a file nor a directory") from None
         except TooLargeError:

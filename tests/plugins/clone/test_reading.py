@@ -92,11 +92,12 @@ class ReadFilesTests(SynchronousTestCase):
 
     def test_limits(self):
         """The limits of a clone hold: files, bytes, depth and path."""
-        for name in ("a", "b", "c"):
+        names = "a", "b", "plugin.sig", "c"
+        for name in names:
             self.write(name, "xxxx")
-        message = self.refusal("a", "b", "c", TREE_BYTES=8)
+        message = self.refusal(*names, TREE_BYTES=8)
         self.assertIn("files of more than 8 bytes (c)", message)
-        message = self.refusal("a", "b", "c", TREE_FILES=2)
+        message = self.refusal(*names, TREE_FILES=2)
         self.assertIn("more than 2 files (c)", message)
         message = self.refusal("d/" * 33 + "a")
         self.assertIn("more than 32 directories deep", message)
