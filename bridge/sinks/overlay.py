@@ -1,7 +1,7 @@
 """
 The ``overlay`` sink: datagrams to a VR overlay that speaks as XSOverlay does.
 
-One UTF-8 JSON object a datagram.  The known readers decide the bytes:
+One compact UTF-8 JSON object a datagram.  The known readers decide the bytes:
 
 * WayVR and wlx-overlay-s (``notifications.rs``) read with serde into typed fields: a
   float for ``messageType``, or a number for a truth, loses the notification.  A
@@ -16,7 +16,6 @@ Readers never answer, so their health is unknown.
 
 from __future__ import annotations
 
-import json
 from typing import Any, ClassVar, Final
 
 from attrs import field
@@ -26,6 +25,7 @@ from twisted.logger import Logger
 
 from ..classes import define
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
+from ..protocol.strictjson import dumps
 from ..settings.values import Address
 from .fanout import Health, RejectedError, SinkError, UnavailableError
 from .notification import FIELDS, SOUNDS, Notification
@@ -75,9 +75,7 @@ def datagram(notification: Notification) -> bytes:
 
     :raise RejectedError: It does not fit into a datagram.
     """
-    text = json.dumps(
-        {"messageType": 1, **panel(notification)}, ensure_ascii=False, allow_nan=False
-    ).encode("utf-8")
+    text = dumps({"messageType": 1, **panel(notification)})
     if len(text) > OVERLAY_BYTES:
         raise RejectedError(f"more than {OVERLAY_BYTES} bytes; the icon is too large")
     return text

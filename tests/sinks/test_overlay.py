@@ -37,6 +37,7 @@ class DatagramTests(SynchronousTestCase):
                 (FULL.title, FULL.content, 3.5, True),
             )
             self.assertEqual(shows(datagram(LEAST)).title, "Door")
+            self.assertNotIn(b": ", datagram(LEAST))
         self.assertEqual(xsoverlay(datagram(FULL)).icon, png())
 
     def test_sound(self):
