@@ -201,5 +201,6 @@ def _read_pack(answer: bytes, check: Check) -> bytes:
 
 def _refused(said: bytes) -> BridgeError:
     """Return the refusal of a server that has said why, in its words."""
-    shown = one_line(said.decode("ascii", "replace"), SERVER_ERROR_CHARACTERS)
+    text = said.decode("ascii", "replace").replace("`", "'")
+    shown = one_line(text, SERVER_ERROR_CHARACTERS)
     return clone_failed(f'the host refused: "{shown}"')

@@ -44,7 +44,7 @@ def check_url(url: str) -> str:
 
 
 def _broken_rule(url: str) -> str | None:
-    if url[:8].lower() != "https://":
+    if not url.startswith("https://"):
         return "must start with https://"
     if len(url) > URL_CHARACTERS:
         return f"at most {URL_CHARACTERS} characters"

@@ -157,9 +157,9 @@ class AnswerTests(CloneTestCase):
 
     async def test_error_in_place_of_a_pack(self) -> None:
         """So is what it says when it fails later."""
-        failing = packet(b"packfile\n") + packet(b"\x03out of memory\n") + b"0000"
+        failing = packet(b"packfile\n") + packet(b"\x03out of `memory`\n") + b"0000"
         message = await self.answer(respond("200 OK", failing), later=True)
-        self.assertEqual(message, 'clone_failed: the host refused: "out of memory"')
+        self.assertEqual(message, "clone_failed: the host refused: \"out of 'memory'\"")
 
     async def test_content_type_with_parameters(self) -> None:
         """Media types may have parameters, and be written in any case."""
@@ -246,7 +246,7 @@ class CheckUrlTests(SynchronousTestCase):
         """A URL is returned as it was given."""
         for url in (
             "https://example.org/me/plugin.git",
-            "HTTPS://Example.ORG/me/plugin",
+            "https://Example.ORG/me/plugin",
             "https://example.org:8443/~me/a%20b/",
             "https://192.168.1.5/x",
             "https://[2001:db8::1]:443/x",
@@ -268,7 +268,7 @@ class CheckUrlTests(SynchronousTestCase):
             (
                 scheme,
                 "{}example.org/x",
-                ("http://", "git://", "ssh://g@", "g@", " https://"),
+                ("http://", "git://", "ssh://g@", "g@", " https://", "HTTPS://"),
             ),
             ("at most 512 characters", at, ["x" * (URL_CHARACTERS - 19)]),
             ("no fragment", at, ("x#", "x#main")),
