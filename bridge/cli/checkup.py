@@ -39,7 +39,14 @@ from ..store.generations import Generations, RepairableError, StoreError, read_s
 from ..store.tables import Tables
 from ..system.locks import is_held
 from ..system.users import is_own
-from .connection import UNASKED, connect, is_dev, listens_on, other_daemons
+from .connection import (
+    UNASKED,
+    connect,
+    is_dev,
+    listens_on,
+    other_daemons,
+    upgrade_problem,
+)
 from .terminal import counted
 
 
@@ -289,6 +296,9 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
             text += f" with --dev: {UNASKED}"
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix), True
+        if problem := upgrade_problem(place, connection.welcome):
+            why, _, fix = problem.partition("; ")
+            return Finding(name, Level.NOTE, f"{text}; {why}", fix), False
         return Finding(name, Level.OK, text), False
     if is_taken(listen):
         text = f"{_listener(place, listen)} listens on {listen}"

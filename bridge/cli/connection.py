@@ -25,7 +25,7 @@ from ..datadir.token import read_token
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
-from ..provision.service import wake
+from ..provision.service import UNIT, is_service_of, wake
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..system.locks import is_held
@@ -187,6 +187,15 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
 def is_dev(welcome: Any) -> bool:
     """Whether a daemon that welcomes so was started with ``--dev``."""
     return "remote" in welcome.get("services", {})
+
+
+def upgrade_problem(place: Paths, welcome: Any) -> str:
+    """Return that a daemon is not the one that is installed, and what to do; or ""."""
+    if welcome.get("version") == __version__:
+        return ""
+    is_service = is_service_of(place)
+    fix = f"run: systemctl --user restart {UNIT}" if is_service else "restart it"
+    return f"{__version__} is installed, but the daemon of before still runs; {fix}"
 
 
 def shows_prompts(welcome: Any) -> bool:

@@ -4,7 +4,7 @@ import shutil
 import socket
 from hashlib import sha256
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from attrs import evolve
 from twisted.internet.defer import Deferred, fail
@@ -321,8 +321,8 @@ class DaemonTests(SynchronousTestCase):
             self.assertEqual(self.found().level, WRONG)
             self.assertIn("running, but cannot be used: ", self.found().text)
 
-    def test_hangs(self) -> None:
-        """One that hangs is said not to answer once, and how to go on once."""
+    def test_hangs_or_is_outdated(self) -> None:
+        """Its state is said once, and how to go on once."""
         self.addCleanup(acquire(self.place.data.lock).release)
         self.place.data.address.write_text(str(self.address))
         hangs = CommandError("the daemon does not answer; end it, and start it again")
@@ -331,6 +331,10 @@ class DaemonTests(SynchronousTestCase):
         why = "running, but cannot be used: the daemon does not answer"
         fix = "end it, and start it again"
         self.assertEqual(found, Finding("daemon", WRONG, why, fix))
+        welcomed = Mock(welcome={"version": "0"})
+        with patch.object(checkup, "connect", return_value=welcomed):
+            found = self.found()
+        self.assertEqual((found.level, found.fix), (NOTE, "restart it"))
 
 
 class ServerTests(SynchronousTestCase):

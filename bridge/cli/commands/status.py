@@ -27,7 +27,7 @@ from ..command import (
     command,
     json_option,
 )
-from ..connection import UNASKED, is_dev, shows_prompts
+from ..connection import UNASKED, is_dev, shows_prompts, upgrade_problem
 from ..installed import is_on, read_plugins
 from ..session import Session, session
 from ..terminal import print_result
@@ -132,7 +132,7 @@ def of_daemon(session: Session) -> Overview:
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
         updates=updates,
         unknown=unknown,
-        problems=problems_of(welcome, plugins, built, session.place.typed),
+        problems=problems_of(welcome, plugins, built, session.place),
     )
 
 
@@ -176,7 +176,7 @@ def built_at(bundle: Path) -> str | None:
 
 
 def problems_of(
-    welcome: Any, plugins: list[dict[str, Any]], built: str | None, where: str
+    welcome: Any, plugins: list[dict[str, Any]], built: str | None, place: Paths
 ) -> list[str]:
     """
     List what is wrong with a running daemon.
@@ -184,10 +184,11 @@ def problems_of(
     :param welcome: See ``Connection``.
     :param plugins: See ``bridge.cli.installed.read_plugins``.
     :param built: See ``built_at``.
-    :param where: See ``Paths.typed``.
     """
-    about = welcome["services"]["plugins"]
+    about, where = welcome["services"]["plugins"], place.typed
     problems = []
+    if older := upgrade_problem(place, welcome):
+        problems.append(older)
     if reason := about.get("cannotBuild"):
         problems.append(str(reason))
     elif built is None:

@@ -1,12 +1,13 @@
 """What ``status`` shows."""
 
 import os
-from typing import Any
+from unittest.mock import patch
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli import checkup
+from bridge import __version__
+from bridge.cli import checkup, connection
 from bridge.cli.command import NoDaemonError
 from bridge.cli.commands.status import Overview, problems_of
 from bridge.cli.connection import connect, other_daemons
@@ -47,22 +48,29 @@ class OverviewTests(SynchronousTestCase):
 
     def test_problems(self):
         """A daemon that cannot build, cannot ask or approves everything is wrong."""
-        good = {"services": {"plugins": {"confirmation": "a notification"}}}
-        self.assertEqual(problems_of(good, [], "now", ""), [])
+        place = locate("reference", fresh_directory(self), None)
+        good = {"plugins": {"confirmation": "a notification"}}
+        welcome = {"version": __version__, "services": good}
+        self.assertEqual(problems_of(welcome, [], "now", place), [])
         about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
-        services: dict[str, Any] = {"plugins": about}
-        found = problems_of({"services": services}, plugins, None, "-h x")
+        welcome["services"] = {"plugins": about}
+        found = problems_of(welcome, plugins, None, place)
         self.assertEqual(found[0], "cannot build: x")
-        self.assertTrue(found[1].endswith("; run: plugin-bridge doctor -h x"))
+        self.assertTrue(found[1].endswith(f"run: plugin-bridge doctor {place.typed}"))
         self.assertEqual(found[2:], ["p is left out of builds: policy: y"])
         # It asks nobody, so it needs no prompt.
-        services["remote"] = {}
-        found = problems_of({"services": services}, [], "now", "")
+        welcome["services"] = {"plugins": about, "remote": {}}
+        found = problems_of(welcome, [], "now", place)
         self.assertEqual(len(found), 2)
         self.assertIn("--dev is on", found[1])
-        found = problems_of(good, [], None, "-h x")
-        self.assertIn("there is no bundle; run: plugin-bridge setup -h x", found[0])
+        # After an upgrade the daemon of before still runs.
+        welcome |= {"services": good, "version": "0"}
+        for is_service, fix in ((False, "restart it"), (True, "systemctl --user rest")):
+            with patch.object(connection, "is_service_of", return_value=is_service):
+                found = problems_of(welcome, [], None, place)
+            self.assertIn(fix, found[0])
+        self.assertIn("there is no bundle; run: plugin-bridge setup --host", found[1])
 
     def test_other_host(self):
         """A daemon of another host, in its usual directory, is named."""
