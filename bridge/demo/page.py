@@ -154,6 +154,7 @@ class _Root(_Folder):
 
     def getChildWithDefault(self, path: bytes, request: Request) -> IResource:
         """Return the resource, or one that refuses."""
+        request.responseHeaders.removeHeader(b"server")
         host = request.getHeader(b"host")
         if host is not None and loopback_port(host) is None:
             return forbidden()

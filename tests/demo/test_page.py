@@ -27,6 +27,7 @@ class PageTests(SynchronousTestCase):
         answer = self.successResultOf(self.http.get("http://127.0.0.1/"))
         (policy,) = answer.headers.getRawHeaders("content-security-policy")
         self.assertIn("script-src 'self'", policy)
+        self.assertFalse(answer.headers.hasHeader("server"))
         embedding = answer.headers.getRawHeaders("cross-origin-resource-policy")
         self.assertEqual(embedding, ["same-origin"])
         self.assertTrue(policy.endswith("; frame-ancestors 'none'"))
