@@ -65,8 +65,7 @@ def prefix_of(error: BridgeError) -> Prefix | None:
 def plain(error: BridgeError, where: str = "") -> str:
     """Return a refusal as one line; ``where``, see ``Paths.typed``, is for its hint."""
     prefix = prefix_of(error)
-    # The bundler's has lines.
-    message = visible(" ".join(error.message.split("\n")))
+    message = visible(error.message)
     if prefix is None:
         return message + "; try again in a moment" * (error.code is Code.RATE_LIMITED)
     detail = message.partition(": ")[2]

@@ -147,7 +147,9 @@ def _refusal(answer: Any) -> tuple[Code, str]:
     """
     try:
         error = answer["error"]
-        return _CODES[error["code"]], visible(error["message"])
+        # The bundler's has lines.
+        words = visible(" ".join(error["message"].split("\n")))
+        return _CODES[error["code"]], words
     except (KeyError, TypeError, ValueError):
         raise CommandError("the daemon has another version") from None
 

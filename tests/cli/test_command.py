@@ -18,7 +18,7 @@ class PlainTests(SynchronousTestCase):
         explained = {"clone_failed", "manifest_invalid", "policy"}
         explained |= {"approval_unavailable", "build_failed"}
         for prefix in Prefix:
-            error = plugin_error(prefix, "the\ndetail")
+            error = plugin_error(prefix, "the detail")
             self.assertIs(prefix_of(error), prefix)
             line = plain(error)
             meaning = f"{prefix.meaning}: " if prefix in explained else ""

@@ -158,7 +158,7 @@ class InstallTests(CallCase):
         gone = "the repository could not be fetched: no such repository"
         for why, words in (
             ("unsigned: there is no plugin.sig", "there is no plugin.sig"),
-            ("clone_failed: no such repository", gone),
+            ("clone_failed: no such\nrepository", gone),
             ("private_address: it was not confirmed", "was not confirmed"),
             ("approval_unavailable: there is no bus", hint),
         ):
