@@ -154,7 +154,8 @@ class Updates:
         """
         self._refuse_closing()
         fresh = fresh and self._asked.take() is not None
-        for plugin_id, source in self._installed().items():
+        self._installed()
+        for plugin_id, source in self._in_turn():
             if source.looking is None and (fresh or self._is_old(source)):
                 source.looking = Deferred.fromCoroutine(self._look(plugin_id, source))
                 source.looking.addCallback(source.looked)
@@ -206,7 +207,11 @@ class Updates:
         return self._clock.seconds() - source.at >= limits.UPDATES_FRESH_SECONDS
 
     def _under_way(self) -> list[Deferred[None]]:
-        return [one.looking for one in self._sources.values() if one.looking]
+        return [one.looking for _, one in self._in_turn() if one.looking]
+
+    def _in_turn(self) -> list[tuple[str, _Source]]:
+        # Who did not answer last time may keep a place for long, so comes last.
+        return sorted(self._sources.items(), key=lambda one: one[1].why_unknown != "")
 
     async def _ended_or_late(self) -> None:
         # What is late is not cancelled by the timeout; only this is.
