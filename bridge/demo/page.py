@@ -121,8 +121,10 @@ class PageFile(Resource):
             return absent
         request.setHeader(b"content-type", _TYPES[self._path.suffix])
         request.setHeader(b"x-content-type-options", b"nosniff")
-        # What plugins there are is for no page of another site.
+        # What plugins there are is for no page of another site; nor is a page that it
+        # opens.
         request.setHeader(b"cross-origin-resource-policy", b"same-origin")
+        request.setHeader(b"cross-origin-opener-policy", b"same-origin")
         request.setHeader(b"cache-control", b"no-cache")
         policy = _NOTHING
         if self._path.suffix == ".html":

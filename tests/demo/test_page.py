@@ -28,11 +28,16 @@ class PageTests(SynchronousTestCase):
         (policy,) = answer.headers.getRawHeaders("content-security-policy")
         self.assertIn("script-src 'self'", policy)
         self.assertFalse(answer.headers.hasHeader("server"))
-        embedding = answer.headers.getRawHeaders("cross-origin-resource-policy")
-        self.assertEqual(embedding, ["same-origin"])
         self.assertTrue(policy.endswith("; frame-ancestors 'none'"))
         # The same that the page has, for its frame and its workers too.
         self.assertIn(policy.removesuffix("; frame-ancestors 'none'"), text)
+
+    def test_attack_other_sites(self):
+        """Theirs neither embed the page, nor keep a hold of one that they opened."""
+        answer = self.successResultOf(self.http.get("http://127.0.0.1/"))
+        for what in ("resource", "opener"):
+            policy = answer.headers.getRawHeaders(f"cross-origin-{what}-policy")
+            self.assertEqual(policy, ["same-origin"])
 
     def test_attack_evaluating_in_the_page(self):
         """Only a page served for snippets may evaluate: by both of its policies."""
