@@ -10,7 +10,12 @@ from typing import Any, BinaryIO, Final
 import click
 
 from ...classes import define, frozen
-from ...plugins.installed.records import read_records, settings_namespace
+from ...plugins.installed.records import (
+    GRANTS,
+    SWITCH,
+    read_records,
+    settings_namespace,
+)
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
@@ -117,18 +122,19 @@ def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
     same steps and prompts as from the page, and set the page's settings.
 
     Installed plugins stay, and so do existing settings unless --replace is given.
-    Settings of a plugin that could not be installed are left out.
+    Settings of a plugin that FILE does not list, or that could not be installed, are
+    left out.
     """
     export = read_export(file)
     check_application(export, place.profile.application)
     with session(place) as asked:
-        missing = install_all(asked, export)
+        there = install_all(asked, export)
         asked.raise_if_interrupted()
-        state = settings_without(export, missing)
+        state = settings_with(export, there)
         refused = set_all(asked, state, replace)
         if left_out := _count(export.state) - _count(state):
-            print_line(f"left out, of what could not be installed: {left_out}")
-        return 1 if missing or refused else 0
+            print_line(f"left out, of plugins not listed or not installed: {left_out}")
+        return 1 if refused or _listed(export) - there else 0
 
 
 def read_export(file: BinaryIO) -> Export:
@@ -169,9 +175,8 @@ def install_all(session: Session, export: Export) -> set[str]:
     """
     Install every plugin; continue after a refusal.
 
-    :return: The ids of those that are not there.
+    :return: The ids of those that are there.
     """
-    missing = set()
     installed = {plugin["id"] for plugin in session.call("plugins", "list")["plugins"]}
     for plugin in export.plugins:
         name = visible(plugin.id)
@@ -185,29 +190,37 @@ def install_all(session: Session, export: Export) -> set[str]:
         except BridgeError as e:
             if session.interrupted:
                 raise
-            missing.add(plugin.id)
             print_line(f"{name}: refused: {visible(e.message)}")
         else:
             print_line(f"{visible(found)}: installed")
             installed.add(found)
             if found != plugin.id:
-                missing.add(plugin.id)
                 print_line(f"{name}: not in its repository any more")
-    return missing - installed
+    return installed & _listed(export)
 
 
-def settings_without(export: Export, plugins: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the settings but those of some plugins, which another could take over."""
-    left_out = set(map(settings_namespace, plugins))
+def _listed(export: Export) -> set[str]:
+    return {plugin.id for plugin in export.plugins}
+
+
+def settings_with(export: Export, plugins: set[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings but those of other plugins, which nobody has installed."""
+    kept = set(map(settings_namespace, plugins))
     return {
         ns: {
             key: value
             for key, value in entries.items()
-            if ns != HOST or key.partition(":")[2] not in plugins
+            if ns != HOST or _plugin_of(key) in (None, *plugins)
         }
         for ns, entries in export.state.items()
-        if ns not in left_out
+        if ns in kept or not ns.startswith(settings_namespace(""))
     }
+
+
+def _plugin_of(key: str) -> str | None:
+    """Return the id of the plugin whose key of the page's this is."""
+    prefix = next(filter(key.startswith, (SWITCH, GRANTS)), None)
+    return None if prefix is None else key.removeprefix(prefix)
 
 
 def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -> int:
@@ -229,6 +242,9 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
             try:
                 session.call("state", "set", ns=ns, key=key, value=value)
                 made += 1
+                if ns == HOST and key.startswith(GRANTS):
+                    name = visible(key.removeprefix(GRANTS))
+                    print_line(f"{name}: permissions set")
             except BridgeError as e:
                 refused += 1
                 print_line(f"a setting of {visible(ns)}: refused: {e.message}")

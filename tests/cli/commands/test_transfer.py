@@ -112,16 +112,21 @@ class RoundTripTests(InstallCase):
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])
 
     def test_attack_another_plugin_in_the_repository(self) -> None:
-        """It is named, and gets nothing of the one that was; refusals end nothing."""
+        """It gets nothing of the one that was, nor does what the file does not list."""
         url = self.publish("other", tree("other"))
         state: dict[str, Any] = {
             "plugin:good": {"token": "secret"},
             "plugin:other": {"n": 1},
-            "host": {"grants:good": {"net": True}, "theme": "dark"},
+            "plugin:unlisted": {"n": 1},
+            "host": {
+                **{f"grants:{name}": [1] for name in ("good", "other", "unlisted")},
+                "enabled:unlisted": True,
+                "theme": "dark",
+            },
         }
         refused = {"bridge.plugins": {"x": 1}}
         gone = PluginSource("gone", self.forge.url("gone"))
-        sources = [gone, PluginSource("good", url)]
+        sources = [gone, *(PluginSource(name, url) for name in ("good", "other"))]
         export = Export(1, "plugin-bridge", "", sources, {**refused, **state})
         (self.home / "export.json").write_bytes(dumps(unstructure(export)))
         with self.daemon("--dev") as daemon, daemon.page() as page:
@@ -130,6 +135,7 @@ class RoundTripTests(InstallCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("gone: refused: clone_failed", done.stdout)
         self.assertIn("other: installed\ngood: not in its repository", done.stdout)
-        self.assertIn("2 set, 0 kept, 1 refused", done.stdout)
-        self.assertIn("left out, of what could not be installed: 2\n", done.stdout)
-        self.assertEqual(kept, [{}, {"n": 1}, {"theme": "dark"}])
+        self.assertIn("other: permissions set\nsettings: 3 set, 0 kept", done.stdout)
+        self.assertIn("not listed or not installed: 5\n", done.stdout)
+        host = {"grants:other": [1], "theme": "dark"}
+        self.assertEqual(kept, [{}, {"n": 1}, {}, host])
