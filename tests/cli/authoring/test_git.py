@@ -13,9 +13,23 @@ from .test_worktree import WorkTreeTestCase
 
 
 class GitTests(WorkTreeTestCase):
+    def setUp(self):
+        super().setUp()
+        commit(self.root)
+        self.ran = self.directory / "ran"
+
+    def tearDown(self):
+        """Nobody has run what none of these trees may have run."""
+        self.assertFalse(self.ran.exists())
+
+    def program(self, path):
+        """Write one that must not run."""
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\ntouch {self.ran}\n")
+        path.chmod(0o755)
+
     def test_what_its_author_has_configured(self):
         """What they have git ignore in every work tree is not published either."""
-        commit(self.root)
         ignored = self.directory / "ignored"
         ignored.write_text(".DS_Store\n")
         configuration = self.directory / "gitconfig"
@@ -40,17 +54,15 @@ class GitTests(WorkTreeTestCase):
         """No program is run that the tree's own configuration names, nor a hook."""
         self.write("plugin.sig")
         commit(self.root)
-        ran = self.directory / "ran"
-        hook = self.root / ".git/hooks/post-index-change"
-        hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
-        hook.chmod(0o755)
+        self.program(self.root / ".git/hooks/post-index-change")
         # With another time of its files git would renew its index.
         os.utime(self.root / "src/a.ts", (1, 1))
         for name in ("x", "a=b"):
             git(self.root, "config", f"filter.{name}.required", "true")
             for kind in ("clean", "process"):
-                git(self.root, "config", f"filter.{name}.{kind}", f"touch {ran}; cat")
-        git(self.root, "config", "core.fsmonitor", f"touch {ran}")
+                program = f"touch {self.ran}; cat"
+                git(self.root, "config", f"filter.{name}.{kind}", program)
+        git(self.root, "config", "core.fsmonitor", f"touch {self.ran}")
         # Neither hides the names of others: a value that is no path, another file.
         git(self.root, "config", "filter.a.clean", "~nobody-of-this-name/x")
         # Nor does what a hook has in its environment, which leads elsewhere.
@@ -66,38 +78,31 @@ class GitTests(WorkTreeTestCase):
         since_signed(self.root, files)
         self.assertEqual((self.root / ".git/index").read_bytes(), index)
         self.assertRaises(CommandError, check_clean, self.root, ())
-        self.assertFalse(ran.exists())
 
     def test_attack_other_tree(self):
         """Nor one that a repository names to which the configuration leads."""
-        commit(self.root)
-        other, ran = self.directory / "other", self.directory / "ran"
+        other = self.directory / "other"
         write_files(other, {"a.ts": ""})
         commit(other)
         for root in (self.root, other):
             (root / ".git/info/attributes").write_text("* filter=x\n")
-        git(other, "config", "filter.x.clean", f"touch {ran}; cat")
+        git(other, "config", "filter.x.clean", f"touch {self.ran}; cat")
         os.utime(other / "a.ts", (1, 1))
         git(self.root, "config", "core.worktree", "../..")
         entry = f"160000,{git(other, 'rev-parse', 'HEAD')},other"
         git(self.root, "update-index", "--add", "--cacheinfo", entry)
         head(self.root)
         self.assertIn("main.ts", self.read())
-        self.assertFalse(ran.exists())
 
     def test_attack_program_of_the_tree(self):
         """Nor is what the tree has by git's name."""
-        commit(self.root)
-        self.write("bin/git", f"#!/bin/sh\ntouch {self.directory}/ran\n")
-        (self.root / "bin/git").chmod(0o755)
+        self.program(self.root / "bin/git")
         path = os.pathsep.join([str(self.root / "bin"), os.environ["PATH"]])
         self.patch(os, "environ", os.environ | {"PATH": path})
         self.assertIn("main.ts", self.read())
-        self.assertFalse((self.directory / "ran").exists())
 
     def test_attack_pipe(self):
         """A file that can never be read holds nobody up."""
-        commit(self.root)
         os.mkfifo(self.root / ".gitignore")
         self.patch(module, "GIT_SECONDS", 0.5)
         with self.assertRaisesRegex(CommandError, "^git [a-z-]+ took over 0.5 s$"):
@@ -105,13 +110,11 @@ class GitTests(WorkTreeTestCase):
 
     def test_attack_fetch(self):
         """Lost objects are not fetched by a program that the configuration names."""
-        commit(self.root)
-        ran = self.directory / "ran"
         for name, text in (
             ("core.repositoryFormatVersion", "1"),
             ("extensions.partialClone", "evil"),
             ("remote.evil.promisor", "true"),
-            ("remote.evil.url", f"ext::touch {ran}"),
+            ("remote.evil.url", f"ext::touch {self.ran}"),
             ("protocol.ext.allow", "always"),
         ):
             git(self.root, "config", name, text)
@@ -119,4 +122,3 @@ class GitTests(WorkTreeTestCase):
         (self.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
         with self.assertRaisesRegex(CommandError, "^git (cannot read|cat-file failed)"):
             self.read()
-        self.assertFalse(ran.exists())
