@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from shlex import quote
 
@@ -164,6 +165,22 @@ def write_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     """
     with create(path, mode) as file:
         file.write(content)
+
+
+def write_files(
+    root: Path, files: Mapping[str, bytes], check: Callable[[], None] = lambda: None
+) -> None:
+    """
+    Write files below a directory, which has none of them.
+
+    :param files: The content of each, by its path with ``/``.
+    :param check: Called before each; may raise to end this.
+    :raise OSError: One can't be written, or there is something already.
+    """
+    for path, content in files.items():
+        check()
+        make_directories((root / path).parent)
+        write_file(root / path, content)
 
 
 def _check_owner(

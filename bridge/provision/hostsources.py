@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
 from ..classes import frozen
-from ..datadir.ownership import make_directories, write_file
+from ..datadir.ownership import write_files
 from ..datadir.paths import HOST_FILES, DataDir, DataDirError
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
@@ -306,7 +306,10 @@ def install_sources(
     if in_place and not force:
         return False
     try:
-        _write({**sources, _RECORD: dumps(unstructure(record))}, data.host_new)
+        recorded = {_RECORD: dumps(unstructure(record))}
+        write_files(data.host_new, sources | recorded)
+        if hasattr(os, "sync"):  # once for all of them: there may be thousands
+            os.sync()
         if data.host.exists():
             data.host.rename(data.host_old)
         data.host_new.rename(data.host)
@@ -350,11 +353,3 @@ def _kept_paths(data: DataDir) -> Iterator[Path]:
 def kept_sources(data: DataDir) -> list[Path]:
     """Return where sources are kept that setup replaced, but had not installed so."""
     return list(takewhile(Path.exists, _kept_paths(data)))
-
-
-def _write(sources: Sources, root: Path) -> None:
-    for path, content in sources.items():
-        make_directories((root / path).parent)
-        write_file(root / path, content)
-    if hasattr(os, "sync"):  # once for all of them: there may be thousands
-        os.sync()

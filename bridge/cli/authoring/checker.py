@@ -20,7 +20,7 @@ from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
 from ...classes import define
-from ...datadir.ownership import NotOwnError, check_tree
+from ...datadir.ownership import NotOwnError, check_tree, write_files
 from ...datadir.paths import HOST_FILES, DataDir, missing_files
 from ...plugins.bundle.build import Builder
 from ...plugins.esbuild.executable import BundlerError
@@ -110,7 +110,7 @@ class Checker:
         self._tree = published_tree(self._root)
         with reported("the tree cannot be copied"):
             self._copy.mkdir(mode=0o700)
-            self._tree.write(self._copy)
+            write_files(self._copy, self._tree.files)
         sizes = list(map(len, self._tree.files.values()))
         found = f"{len(sizes)} files, {sum(sizes):,} bytes"
         notes = [*filter(None, (folder_note(self._root), icon_note(self._tree)))]

@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 
 from ...classes import frozen
 from ...concurrency.threads import Check, InThread, stoppable
+from ...datadir.ownership import write_files
 from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient
 from ...protocol import limits
@@ -161,7 +162,7 @@ class Repositories:
         try:
             into.mkdir(mode=0o700)
             try:
-                snapshot.tree.write(into, check)
+                write_files(into, snapshot.tree.files, check)
                 write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
                 check()
             except BaseException:

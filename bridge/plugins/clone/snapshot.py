@@ -18,7 +18,7 @@ from typing import Final
 from attrs import field
 
 from ...classes import define, frozen
-from ...datadir.ownership import make_directories, write_file
+from ...datadir.ownership import write_files
 from ..tree.tree import Tree, refused
 from .bounds import BoundedFiles, clone_failed
 from .pack import BLOB, COMMIT, TREE, Unpacked
@@ -154,33 +154,31 @@ def write_repository(
     :param root: Holds the files of ``snapshot`` already.
     :raise OSError: Something could not be written.
     """
-    git = root / ".git"
-    packs = git / "objects" / "pack"
-    for directory in (packs, git / "refs" / "heads", git / "refs" / "remotes/origin"):
-        make_directories(directory)
-    name = f"pack-{unpacked.checksum.hex()}"
-    write_file(packs / f"{name}.pack", pack)
-    _write_pack_index(packs / f"{name}.idx", unpacked)
-    _write_stage(git / "index", snapshot.names)
+    name = f"objects/pack/pack-{unpacked.checksum.hex()}"
     line = f"{commit}\n".encode("ascii")
-    write_file(git / "refs" / "heads" / "main", line)
-    write_file(git / "refs" / "remotes" / "origin" / "HEAD", line)
+    files = {
+        f"{name}.pack": pack,
+        f"{name}.idx": _pack_index(unpacked),
+        "refs/heads/main": line,
+        "refs/remotes/origin/HEAD": line,
+        "config": _CONFIG.format(url=url).encode("ascii"),
+        "info/attributes": _ATTRIBUTES,
+        "HEAD": b"ref: refs/heads/main\n",
+    }
     if snapshot.shallow:
-        write_file(git / "shallow", line)
-    write_file(git / "config", _CONFIG.format(url=url).encode("ascii"))
-    (git / "info").mkdir(mode=0o700)
-    write_file(git / "info" / "attributes", _ATTRIBUTES)
-    write_file(git / "HEAD", b"ref: refs/heads/main\n")
+        files["shallow"] = line
+    write_files(root / ".git", files)
+    _write_stage(root / ".git" / "index", snapshot.names)
 
 
-def _write_pack_index(path: Path, unpacked: Unpacked) -> None:
+def _pack_index(unpacked: Unpacked) -> bytes:
     from dulwich.objects import RawObjectID
     from dulwich.pack import write_pack_index_v2
 
     entries = sorted((RawObjectID(name), at, crc) for name, at, crc in unpacked.index)
     made = io.BytesIO()
     write_pack_index_v2(made, entries, unpacked.checksum)
-    write_file(path, made.getvalue())
+    return made.getvalue()
 
 
 def _write_stage(path: Path, names: dict[str, bytes]) -> None:

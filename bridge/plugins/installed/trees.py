@@ -18,7 +18,7 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...datadir.ownership import NotOwnError
+from ...datadir.ownership import NotOwnError, write_files
 from ...datadir.paths import LINKED, DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
@@ -179,7 +179,7 @@ class Trees:
         fresh = self.fresh()
         try:
             if linked is not None:
-                linked.tree.write(fresh)
+                write_files(fresh, linked.tree.files)
             self.linked.pop(plugin_id, None)
             remove(place)
             if linked is not None:

@@ -17,7 +17,6 @@ from typing import Final
 from attrs import field
 
 from ...classes import define, frozen
-from ...datadir.ownership import make_directories, write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
 from ...protocol.text import shown
@@ -86,19 +85,6 @@ class Tree:
                 found.update(path.encode() + b"\0" + len(content).to_bytes(8, "little"))
                 found.update(content)
         return found.hexdigest()
-
-    def write(self, root: Path, check: Callable[[], None] = lambda: None) -> None:
-        """
-        Write the files below a directory, which has none of them.
-
-        :param check: Called before each; may raise to end this.
-        :raise OSError: One can't be written, or there is something already.
-        """
-        for path, content in self.files.items():
-            check()
-            place = root / path
-            make_directories(place.parent)
-            write_file(place, content)
 
 
 def read_tree(root: Path) -> Tree:

@@ -7,6 +7,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir import ownership
 from bridge.plugins.tree import tree as module
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
@@ -71,7 +72,7 @@ class WriteTests(TreeTestCase):
     def test_written_and_read(self):
         """What was written is read again as it was; nobody else may read it."""
         root, tree = fresh_directory(self), Tree(VECTOR)
-        tree.write(root)
+        ownership.write_files(root, tree.files)
         self.assertEqual(read_tree(root).files, tree.files)
         self.assertEqual((root / "src" / "a.ts").stat().st_mode & 0o777, 0o600)
         self.assertEqual((root / "src").stat().st_mode & 0o777, 0o700)
@@ -80,7 +81,8 @@ class WriteTests(TreeTestCase):
         """A link where a file should go is not followed, nor is a file replaced."""
         root = fresh_directory(self)
         (root / "main.ts").symlink_to(root / "elsewhere")
-        self.assertRaises(FileExistsError, Tree({"main.ts": b"x"}).write, root)
+        files = {"main.ts": b"x"}
+        self.assertRaises(FileExistsError, ownership.write_files, root, files)
         self.assertFalse((root / "elsewhere").exists())
 
 
