@@ -238,17 +238,6 @@ class CheckerTests(TestCase):
         self.assert_outcomes(files="refused", **NOTHING_ELSE)
         self.assertIn("No such file or directory", self.steps["files"].message)
 
-    async def test_attack_link(self):
-        """A link to a file outside is refused, and the file is not read."""
-        secret = self.directory / "secret.ts"
-        secret.write_text("export const secret = 'Zq9';\n")
-        (self.root / "link.ts").symlink_to(secret)
-        (self.root / "main.ts").write_text('export * from "./link";\n')
-        made = await self.report(unsigned=True)
-        self.assert_outcomes(files="refused", **NOTHING_ELSE)
-        self.assertEqual(self.steps["files"].message, "policy: link.ts:1 symlink")
-        self.assertNotIn("Zq9", str(unstructure(made)))
-
     async def test_attack_import_outside(self):
         """What names files outside is neither built nor type-checked."""
         self.environ = compiler_environ()
