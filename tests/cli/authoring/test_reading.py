@@ -198,11 +198,3 @@ class QuotedTests(SynchronousTestCase):
             self.assertEqual(quoted(self.root, message), [], message)
         (self.root / "plugin.json").unlink()
         self.assertEqual(quoted(self.root, "invalid_id: an id is short"), [])
-
-    def test_attack_link(self):
-        """A manifest that is a link to another file is not quoted."""
-        (self.root / "secret").write_text("Zq9\n")
-        (self.root / "plugin.json").unlink()
-        (self.root / "plugin.json").symlink_to("secret")
-        message = "manifest_invalid: plugin.json:1:1 expected a value"
-        self.assertEqual(quoted(self.root, message), [])
