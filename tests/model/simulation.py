@@ -135,7 +135,7 @@ class Bundler:
         inputs: dict[str, Any] = {
             HOST_ENTRY: {"imports": [{"path": TABLE_FILE, "original": TABLE_FILE}]},
             TABLE_FILE: {"imports": [{"path": n, "original": n} for n in names]},
-            **{name: {"imports": []} for name in names},
+            **{name: {"imports": [], "format": "esm"} for name in names},
         }
         bundle = request["flags"][-1].removeprefix("--outfile=")
         empty = {"version": 3, "sources": [], "names": []}

@@ -25,16 +25,18 @@ from attrs import field
 from ...classes import frozen
 from ...datadir.paths import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
 from ...protocol import limits
-from ...protocol.text import printable
+from ...protocol.text import printable, shown
 from ...settings.host import HostProfile
-from ..esbuild.conversation import Conversation, Limits
+from ..esbuild.conversation import Conversation, Limits, together
 from ..esbuild.language import (
     DATA_LOADERS,
     LOADERS,
     TARGET,
     TSCONFIG_RAW,
+    is_source_name,
     loader_arguments,
 )
+from ..policy.reading import Source, read
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
 from .sources import Bundle, Sources, check_map
@@ -80,6 +82,9 @@ _ADVICE: Final = {
 HIDDEN: Final = (
     "a file outside the host and the plugins was read; it is not quoted here"
 )
+
+# Names are not looked at here, so that any will do.
+_MARK: Final = "$"
 
 _AREAS: Final = ("host/", PLUGINS, MADE)
 _QUOTED_CHARACTERS: Final = 160
@@ -156,7 +161,7 @@ class Bundling:
 
     _conversation: Conversation
     _sources: Sources
-    _in_thread: Callable[..., Awaitable[Bundle]]
+    _in_thread: Callable[..., Awaitable[Any]]
     _directories: list[str]
     _keys: Iterator[int] = field(factory=itertools.count, init=False)
 
@@ -195,12 +200,37 @@ class Bundling:
         made = await self._conversation.ask(request)
         if made["errors"]:
             raise BuildError(f"esbuild failed:\n{shown_messages(made['errors'])}")
-        return await self._in_thread(self._checked, target, made, table)
+        bundle: Bundle
+        bundle, others = await self._in_thread(self._checked, target, made, table)
+        await together(map(self._check_strict, others))
+        return bundle
+
+    async def _check_strict(self, path: str) -> None:
+        """
+        Check that a source is strict code, as everything in a bundle is.
+
+        The bundler looks for that in modules alone.  Those that came with the directory
+        of an earlier daemon were never scanned, and no page could read a bundle with
+        one of them that is not.
+
+        :raise BuildError: Naming the line that is not.
+        """
+        source = Source.of(path, self._sources.read(path))
+        answer = await read(
+            self._conversation, source, _MARK, self._in_thread, is_mapped=False
+        )
+        if answer.error_line:
+            where = f"{shown(path)}:{answer.error_line}"
+            raise BuildError(f"esbuild failed:\n{where}: {answer.error}")
 
     def _checked(
         self, target: Target, made: Mapping[str, Any], table: Collection[str]
-    ) -> Bundle:
-        """Check what was made; blocks."""
+    ) -> tuple[Bundle, list[str]]:
+        """
+        Check what was made; blocks.
+
+        :return: It, and the sources of plugins in it that are no modules.
+        """
         folder, _, name = target.outfile.rpartition("/")
         written = (name, f"{name}.map")
         read = self._sources.read
@@ -218,7 +248,12 @@ class Bundling:
                 f"the bundle or its map is over {limits.BUILD_BUNDLE_BYTES} bytes"
             )
         self._sources.check_packages(inputs)
-        return Bundle(script, checked, shown_messages(made["warnings"]))
+        others = [
+            path
+            for path, is_module in inputs.items()
+            if path.startswith(PLUGINS) and is_source_name(path) and not is_module
+        ]
+        return Bundle(script, checked, shown_messages(made["warnings"])), others
 
 
 def _matching(pattern: str) -> dict[str, Any]:

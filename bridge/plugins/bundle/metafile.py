@@ -123,32 +123,34 @@ class Allowed:
     read: Callable[[str], bytes]
 
 
-def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
+def check_metafile(text: bytes, allowed: Allowed) -> dict[str, bool]:
     """
     Check everything a bundle was made of.
 
     :param text: The metafile, its paths relative to the data directory.
-    :return: The files the bundler read, relative to the data directory, with ``/``.
+    :return: The files the bundler read, relative to the data directory, with ``/``, and
+        whether each is a module, so that the bundler took it for strict code.
     :raise BuildError: Naming the file that has no business in the bundle.
     """
     if len(text) > BUILD_METAFILE_BYTES:
         raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
     whole = read_json(text)
-    files, as_data, edges = set(), set(), []
+    files: dict[str, bool] = {}
+    as_data, edges = set(), []
     for key, about in whole["inputs"].items():
         path = key
         if "with" in about:
             path = _named(key, about)
             as_data.add(path)
-        files.add(path)
+        files[path] = about.get("format") == "esm"
         for one in about["imports"]:
             target = _named(one["path"], one) if "with" in one else one["path"]
             written = one.get("original", one["path"])
             edges.append(Edge(path, target, written, one.get("external", False)))
-    rules = _Rules(allowed, files, as_data, edges, whole["outputs"])
+    rules = _Rules(allowed, set(files), as_data, edges, whole["outputs"])
     for breach in rules.breaches():
         raise BuildError(breach)
-    return frozenset([path for path in files if not path.startswith(_DISABLED)])
+    return {path: files[path] for path in files if not path.startswith(_DISABLED)}
 
 
 @define(eq=False)

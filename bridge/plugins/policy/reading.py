@@ -17,12 +17,11 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any, Final
 
 from ...classes import frozen
-from ...concurrency.threads import InThread
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
@@ -140,7 +139,7 @@ async def read(
     bundler: Conversation,
     source: Source,
     mark: str,
-    in_thread: InThread,
+    in_thread: Callable[..., Awaitable[Any]],
     *,
     is_mapped: bool,
 ) -> Answer:

@@ -23,7 +23,7 @@ from bridge.system.locks import acquire_directory
 from ...directories import fresh_directory, planted
 from ...threads import Threads
 from ...waiting import until
-from .workshop import BuildCase, Workshop
+from .workshop import SLOPPY, BuildCase, Workshop
 
 SECRET = "hunter2-secret"
 _MAP = '{"version":3,"sources":["%s"],"sourcesContent":["%s"],"mappings":"AAAA"}'
@@ -111,8 +111,12 @@ LEADING_OUT = {
         {"main.ts": importing("./a.test.ts?x/y"), "a.test.ts": "export default 1;"},
         f"{_MAY_NOT}plugins/aa/a.test.ts?x/y, with a query or a fragment",
     ),
+    "sloppy code, which no scan has seen and no page could read": (
+        {"main.ts": importing("./a"), "a.js": f"exports.b =\n{SLOPPY}"},
+        'esbuild failed:\nplugins/aa/a.js:2: "a" cannot be bound multiple times',
+    ),
 }
-"""Files of a plugin that lead to others, and how its refusal begins."""
+"""Files of a plugin that lead to others, or are wrong; and how its refusal begins."""
 
 
 class LinkedTests(BuildCase):

@@ -7,7 +7,7 @@ from attrs import evolve
 from bridge.protocol import limits
 
 from ...npm import run_node
-from .workshop import BuildCase
+from .workshop import SLOPPY, BuildCase
 
 HOST = """\
 import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
@@ -139,6 +139,11 @@ class LeftOutTests(TextsCase):
             error = await self.left_out(main)
             self.assertIn("plugins/bb/main.ts:1 may not import", error, path)
             self.assertNotIn("secret", error)
+
+    async def test_attack_sloppy(self):
+        """Code that was never scanned is no text that can't be read."""
+        error = await self.left_out(f"module.exports = {SLOPPY}")
+        self.assertIn('plugins/bb/main.ts:1: "a" cannot be bound', error)
 
     async def test_attack_remains_in_the_text(self):
         """Nothing is left for the browser to import."""

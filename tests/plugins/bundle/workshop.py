@@ -31,6 +31,7 @@ import { COMPILED_PLUGINS } from "@bridge/static-plugins";
 import { definePlugin } from "@bridge/plugin-api";
 console.log(COMPILED_PLUGINS, definePlugin);
 """
+SLOPPY = "function f(a, a) { return 010 + a; };"
 MAIN = """\
 import { definePlugin } from "@bridge/plugin-api";
 export default definePlugin({ activate() { console.log("MARK"); } });
