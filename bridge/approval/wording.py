@@ -65,17 +65,19 @@ Words = Mapping[str, PermissionWords]
 """The words of a host application, by permission; one without is shown by its name."""
 
 
-def permission_lines(words: Words, permissions: Iterable[str]) -> list[str]:
+def permission_lines(
+    words: Words, permissions: Iterable[str], most: int = LIST_CHARACTERS
+) -> list[str]:
     """
     Describe permissions, the risky ones first.
 
     :return: A line for each with what it means for the user; one line of all the
-        labels when that would be longer than ``LIST_CHARACTERS``.
+        labels when that would be longer than ``most`` characters.
     """
     found = [words.get(one) or _unknown(one) for one in permissions]
     found.sort(key=lambda one: not one.risky)
     lines = [f"- {one.label}: {one.effect}" for one in found]
-    if sum(map(len, lines)) > LIST_CHARACTERS:
+    if sum(map(len, lines)) > most:
         return [f"- {listed(one.label for one in found)}"]
     return lines
 
@@ -85,15 +87,18 @@ def _unknown(permission: str) -> PermissionWords:
     return PermissionWords(name, "a permission of this app", risky=True)
 
 
-def gain_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
+def gain_lines(
+    words: Words, found: Differences, *, new: bool, most: int = LIST_CHARACTERS
+) -> list[str]:
     """
     Describe what a plugin gains, the riskiest first.
 
     :param new: Whether there is an installed version.
+    :param most: How many characters a list may have.
     """
-    lines = permission_lines(words, found.permissions.gained)
+    lines = permission_lines(words, found.permissions.gained, most)
     if optional := found.optional_permissions.gained:
-        lines += ["It may ask later to:", *permission_lines(words, optional)]
+        lines += ["It may ask later to:", *permission_lines(words, optional, most)]
     for what, difference in (
         ("sites", found.hosts),
         ("things it does in the app", found.actions),
@@ -101,25 +106,25 @@ def gain_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
     ):
         if difference.gained:
             label = f"New {what}" if new else what.capitalize()
-            lines.append(f"{label}: {listed(difference.gained)}")
+            lines.append(f"{label}: {listed(difference.gained, most)}")
     return lines
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = LIST_CHARACTERS) -> str:
     """
     List names in one line; what does not fit is counted, so that it isn't hidden.
 
-    :return: At most ``LIST_CHARACTERS`` of printable ASCII; ``none`` of nothing.
+    :return: At most so many characters of printable ASCII; ``none`` of nothing.
     """
-    plain = [ascii_line(name, LIST_CHARACTERS - _ROOM_FOR_COUNT) for name in names]
+    plain = [ascii_line(name, most - _ROOM_FOR_COUNT) for name in names]
     whole = ", ".join(plain)
-    if len(whole) <= LIST_CHARACTERS:
+    if len(whole) <= most:
         return whole or "none"
     fitting = 0
     length = 0
     for name in plain:
         length += len(name) + len(", ")
-        if length > LIST_CHARACTERS - _ROOM_FOR_COUNT:
+        if length > most - _ROOM_FOR_COUNT:
             break
         fitting += 1
     fitting = max(1, fitting)

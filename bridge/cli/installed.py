@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import click
 from ..plugins.installed.records import KEYS, RECORDS, SWITCH
 from ..protocol.errors import BridgeError, Code, Prefix
 from ..protocol.text import PLUGIN_ID, nearest, visible
+from ..protocol.wire import converter, structure
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import Paths, locate
@@ -21,6 +22,9 @@ from .command import prefix_of
 from .connection import Connection
 from .session import Session
 from .terminal import CommandError
+
+_LIST_CHARACTERS: Final = 1 << 20
+"""More than a manifest has: a terminal has room for all of it."""
 
 
 def read_plugins(session: Session) -> list[dict[str, Any]]:
@@ -127,21 +131,9 @@ def preview_lines(preview: Any, profile: HostProfile) -> list[str]:
 
 def gained(preview: Any, profile: HostProfile) -> list[str]:
     """List in words what a plugin asks for that the installed one does not."""
-    found = {name: change["gained"] for name, change in preview["changes"].items()}
-    lines = [*_meanings(found["permissions"], profile)]
-    if later := found["optionalPermissions"]:
-        lines += ["It may ask later to:", *_meanings(later, profile)]
-    for name, what in (
-        ("hosts", "Sites"),
-        ("actions", "Things it does in the app"),
-        ("events", "Events it receives"),
-    ):
-        if found[name]:
-            lines.append(f"{what}: {', '.join(found[name])}")
-    return [visible(line) for line in lines]
+    # Most commands need none of it.
+    from ..approval.wording import Differences, gain_lines
 
-
-def _meanings(permissions: Iterable[str], profile: HostProfile) -> Iterator[str]:
-    for name in permissions:
-        words = profile.permission_words.get(name)
-        yield f"- {words.label}: {words.effect}" if words else f"- {name}"
+    changes = structure(converter, preview["changes"], Differences)
+    words = profile.permission_words
+    return gain_lines(words, changes, new=False, most=_LIST_CHARACTERS)

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any, Final
@@ -168,9 +168,9 @@ class TableCommand(click.Command):
                 args = [f"--host={ctx.obj}", *args]
             if not {"--help", "-h", "--version"} & set(args):
                 # A shell that completes a line has no place for what is wrong.
-                ignored = (ConfigError,) if ctx.resilient_parsing else ()
-                with suppress(*ignored):
-                    ctx.default_map = read_file(config_path())
+                is_silent = ctx.resilient_parsing
+                found = _configured() if is_silent else read_file(config_path())
+                ctx.default_map = found
             ctx.meta[_NAMES] = self._names(args, ctx)
         try:
             return super().parse_args(ctx, args)

@@ -142,7 +142,7 @@ class InstallTests(CallCase):
             "demo 1.0.0: D, by A\n"
             "signed with the key k, not accepted yet\n"
             "- Go online: can send what it knows to sites you allow\n"
-            "- new-one\n"
+            "- new-one: a permission of this app\n"
         )
         found = self.call("https://forge.example/x")
         self.assertEqual(found, (0, "installed demo 1.0.0\n", preview))
