@@ -29,7 +29,7 @@ from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
-from ...protocol.text import escaped, printable
+from ...protocol.text import escaped, printable, shortened
 from ...system.files import read_bounded
 from ..terminal import first_of
 
@@ -79,8 +79,7 @@ def source_line(root: Path, hit: Hit) -> str:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not 1 <= hit.line <= len(lines):
         return ""
-    line = escaped(lines[hit.line - 1].strip())
-    return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
+    return shortened(escaped(lines[hit.line - 1].strip()), SHOWN_CHARACTERS)
 
 
 def quoted(root: Path, message: str) -> list[str]:

@@ -146,7 +146,7 @@ class SourceLineTests(SynchronousTestCase):
             ("a.ts", 1, "one"),
             ("a.ts", 2, "eval('\\x1b')"),
             ("a.ts", 3, "three"),
-            ("a.ts", 4, "x" * 120 + "…"),
+            ("a.ts", 4, "x" * 117 + "..."),
             ("a.ts", 0, ""),
             ("a.ts", 9, ""),
             ("", 1, ""),
