@@ -10,13 +10,13 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
 from ..protocol.errors import UserError
 from ..protocol.text import INVISIBLE
-from ..system.files import create
+from ..system.files import write_first
 
 # Marks, of which not all are called combining, and joiners.
 _NO_COLUMN: Final = ("Mn", "Me", "Cf")
@@ -70,25 +70,19 @@ def wants_colour(stream: TextIO) -> bool:
     return takes_escapes(stream) and not os.environ.get("NO_COLOR")
 
 
-@contextlib.contextmanager
-def private_file(path: Path) -> Iterator[BinaryIO]:
+def write_private(path: Path, content: bytes) -> None:
     """
-    Create a file for its owner only, and write it durably in a ``with`` block.
+    Create a file for its owner only, and write it durably.
 
     :raise CommandError: There is something at ``path``, which stays; or it cannot be
         created or written, and nothing is left of it.
     """
     with reported(f"{path} cannot be written"):
         try:
-            file = create(path)
+            write_first(path, [content])
         except FileExistsError:
             why = f"{path} exists already; it is never replaced"
             raise CommandError(why) from None
-        try:
-            with file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
         except BaseException:
             with contextlib.suppress(OSError):
                 path.unlink()

@@ -81,11 +81,8 @@ class PrivateFileTests(SynchronousTestCase):
         link = self.path.with_name("link")
         link.symlink_to(self.path.with_name("elsewhere"))
         for path in (self.path, link):
-            with (
-                self.assertRaises(terminal.CommandError),
-                terminal.private_file(path) as file,
-            ):
-                file.write(b"ours")
+            with self.assertRaises(terminal.CommandError):
+                terminal.write_private(path, b"ours")
         self.assertEqual(self.path.read_bytes(), b"theirs")
         self.assertTrue(link.is_symlink())
         self.assertFalse(self.path.with_name("elsewhere").exists())
@@ -96,9 +93,8 @@ class PrivateFileTests(SynchronousTestCase):
         with (
             mock.patch("os.fsync", side_effect=error),
             self.assertRaises(terminal.CommandError),
-            terminal.private_file(self.path) as file,
         ):
-            file.write(b"half")
+            terminal.write_private(self.path, b"half")
         self.assertFalse(self.path.exists())
 
 

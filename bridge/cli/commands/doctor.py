@@ -44,7 +44,7 @@ from ..checkup import (
     on_disk,
 )
 from ..command import command, json_option, path_option, prefix_of
-from ..terminal import print_result, private_file
+from ..terminal import print_result, write_private
 
 TEST_PROMPT: Final = Prompt(
     Operation.INSTALL,
@@ -186,17 +186,15 @@ def write_report(path: Path, parts: Mapping[str, bytes]) -> None:
     :raise CommandError: It can't be written.
     """
     report = partial(print, file=sys.stderr)
-    with private_file(path) as file:
-        report(
-            "the file contains these parts, without token, settings and home directory:"
-        )
+    report("the file contains these parts, without token, settings and home directory:")
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
         for name, content in parts.items():
             report(f"  {name:<14} {len(content)} bytes")
-        with tarfile.open(fileobj=file, mode="w:gz") as tar:
-            for name, content in parts.items():
-                member = tarfile.TarInfo(f"plugin-bridge/{name}")
-                member.size, member.mode = len(content), 0o600
-                tar.addfile(member, io.BytesIO(content))
+            member = tarfile.TarInfo(f"plugin-bridge/{name}")
+            member.size, member.mode = len(content), 0o600
+            tar.addfile(member, io.BytesIO(content))
+    write_private(path, made.getvalue())
     report(f"wrote {path}; read it before you send it")
 
 

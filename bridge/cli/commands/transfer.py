@@ -26,7 +26,7 @@ from ...store.generations import read_state
 from ...store.tables import DAEMON_PREFIX, HOST, Tables
 from ..command import EXIT_STATUS, command
 from ..session import Session, session
-from ..terminal import CommandError, print_line, private_file, reported
+from ..terminal import CommandError, print_line, reported, write_private
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 
@@ -87,8 +87,7 @@ def export(place: Paths, file: str) -> None:
     if file == "-":
         sys.stdout.buffer.write(text)
     else:
-        with private_file(Path(file)) as made_file:
-            made_file.write(text)
+        write_private(Path(file), text)
     values = sum(len(entries) for entries in made.state.values())
     sys.stderr.write(f"plugins: {len(made.plugins)}, settings: {values}\n")
 

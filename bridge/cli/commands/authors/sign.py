@@ -24,7 +24,7 @@ from ...authoring import worktree
 from ...authoring.git import typed_git
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
 from ...command import command, directory_argument, json_option, path_option
-from ...terminal import print_result, private_file, reported
+from ...terminal import print_result, reported, write_private
 
 
 @command("keygen", "--show", table=())
@@ -57,8 +57,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     if not out:
         with reported(f"{path.parent} cannot be created"):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with private_file(path) as file:
-        file.write(seed.hex().encode() + b"\n")
+    write_private(path, seed.hex().encode() + b"\n")
     found = key_id(public_key_of(seed))
     lines = [
         f"key file     {path} (keep a backup; never publish it)",
