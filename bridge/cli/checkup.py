@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 from shlex import quote
 
 from ..approval.desktop import ANSWERING
@@ -107,16 +108,18 @@ def _files_of_others(data: DataDir) -> Iterator[NotOwnError]:
     """
     previous = Generations(data.state).previous
     files = (data.bin, data.host, data.build, previous, data.lock, data.address)
-    try:
-        trees = sorted(data.plugins.iterdir())
-    except OSError:
-        trees = []
     directories = (data.plugins, data.log.parent)
-    for path in (*directories, *files, *trees):
+    for path in (*directories, *files, *_trees(data)):
         try:
             check(path) if path in directories else check_tree(path)
         except NotOwnError as e:
             yield e
+
+
+def _trees(data: DataDir) -> list[Path]:
+    with suppress(OSError):
+        return sorted(data.plugins.iterdir())
+    return []
 
 
 def _directory(place: Paths) -> _Found:
@@ -195,12 +198,9 @@ def _counted(view: Tables) -> str:
 def _installed(place: Paths, records: Mapping[str, Record]) -> Iterator[Finding]:
     """Find trees without a record, and plugins that were changed, or are gone."""
     trees = Trees(place.data, place.profile, str)
-    names: list[str] = []
-    with suppress(OSError):
-        names = sorted(path.name for path in place.data.plugins.iterdir())
-    for name in names:
-        if not name.startswith(".") and name not in records:
-            text = f"{place.data.plugins / name} belongs to no installed plugin"
+    for path in _trees(place.data):
+        if not path.name.startswith(".") and path.name not in records:
+            text = f"{path} belongs to no installed plugin"
             fix = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), fix)
     for broken in trees.listing(records).broken:

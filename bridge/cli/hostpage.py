@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 from twisted.internet.error import CannotListenError
 
-from ..datadir.ownership import write_file
 from ..datadir.token import read_token
 from ..demo.page import Builds, page_site
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
+from ..system.files import write_new
 from .connection import listens_on
 from .terminal import CommandError, print_line
 
@@ -98,10 +98,9 @@ def browse(reactor: Any, place: Paths, address: str) -> None:
     def forget() -> None:
         place.data.page.unlink(missing_ok=True)
 
-    forget()
     reactor.addSystemEventTrigger("after", "shutdown", forget)
     link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-    write_file(place.data.page, link.encode())
+    write_new(place.data.page, [link.encode()])
     # Some browsers are waited for; not by what has ended meanwhile.
     given = (place.data.page.as_uri(),)
     print_line("If your browser shows no page, open that address in it yourself.")
