@@ -39,8 +39,8 @@ class TakingTests(SynchronousTestCase):
             found = run(fixture)
             taken = {name: seen for name, seen in found.items() if seen.loot}
             self.assertEqual(taken, {})
-            # What takes no secret: to speak to other plugins, or to use the origin.
-            for name in ("broadcast", "directory_of_the_origin"):
+            # What takes no secret: to speak to other plugins, to use the origin, work.
+            for name in ("broadcast", "directory_of_the_origin", "permission_query"):
                 self.assertIn("was stopped", found["open", f"workers.{name}"].note)
             # What would have been taken would have been seen.
             tab = fixture.tabs[0]

