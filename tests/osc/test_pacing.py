@@ -1,3 +1,5 @@
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
@@ -5,6 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.osc.pacing import Pacing
 from bridge.osc.packets import Argument, Kind, Message
+
+CHANGE = "/avatar/change"
 
 
 def message(address: str, value: int = 0) -> Message:
@@ -21,7 +25,7 @@ class PacingTests(SynchronousTestCase):
     def push(self, given: Message) -> None:
         self.pushed.append((self.clock.seconds(), given))
 
-    def values(self) -> list[object]:
+    def values(self) -> list[Any]:
         return [given.args[0].value for _, given in self.pushed]
 
     def test_turns_do_not_come_too_soon(self) -> None:
@@ -73,15 +77,19 @@ class PacingTests(SynchronousTestCase):
     )
     @settings(max_examples=30)
     def test_never_too_often(self, steps: list[tuple[float, int, int]]) -> None:
-        """Whatever comes: both rates are kept, nothing is lost uncounted."""
+        """
+        Whatever comes: both rates are kept, nothing is lost uncounted, and each change
+        of the avatar is pushed after all that came before it, and before all others.
+        """
         self.setUp()
         sent, last = 0, {}
         for pause, first, count in steps:
             self.clock.advance(pause)
             for number in range(first, first + count):
                 sent += 1
-                last[f"/{number}"] = sent
-                self.pacing.put(message(f"/{number}", sent))
+                address = f"/{number}" if number % 50 else CHANGE
+                last[address] = sent
+                self.pacing.put(message(address, sent))
         self.clock.pump([1 / 30] * 200)
         self.assertEqual(len(self.pushed) + self.pacing.dropped, sent)
         times = [when for when, _ in self.pushed]
@@ -94,3 +102,17 @@ class PacingTests(SynchronousTestCase):
             by_address[pushed.address] = when
         newest = {m.address: m.args[0].value for _, m in self.pushed}
         self.assertEqual(newest, last)
+        for at, (_, pushed) in enumerate(self.pushed):
+            if pushed.address == CHANGE:
+                values = self.values()
+                self.assertEqual(max(values[: at + 1]), values[at])
+                self.assertEqual(min(values[at:]), values[at])
+
+    def test_changes_let_nobody_starve(self) -> None:
+        """More addresses than a second may have, and a change in each: all come."""
+        for second in range(10):
+            for number in range(300):
+                self.pacing.put(message(f"/{number}", second))
+            self.pacing.put(message(CHANGE))
+            self.clock.pump([1 / 30] * 30)
+        self.assertEqual(len({one.address for _, one in self.pushed}), 301)
