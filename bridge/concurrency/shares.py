@@ -233,12 +233,18 @@ class SharedRuns(Generic[T]):
 
     _run: Callable[[], Awaitable[T]]
     _lock: DeferredLock = field(factory=DeferredLock)
-    _waiters: list[Deferred[T]] = field(factory=list, init=False)
+    _waiters: list[tuple[Deferred[T], Callable[[], object]]] = field(
+        factory=list, init=False
+    )
 
-    def ask(self) -> Deferred[T]:
-        """Return what fires with the result of a run that has yet to begin."""
+    def ask(self, begun: Callable[[], object] = lambda: None) -> Deferred[T]:
+        """
+        Return what fires with the result of a run that has yet to begin.
+
+        :param begun: Called when it begins.
+        """
         waiter: Deferred[T] = Deferred()
-        self._waiters.append(waiter)
+        self._waiters.append((waiter, begun))
         if len(self._waiters) == 1:  # else a run for these waits for its turn already
             Deferred.fromCoroutine(self._run_for_waiters())
         return waiter
@@ -248,8 +254,10 @@ class SharedRuns(Generic[T]):
             waiters, self._waiters = self._waiters, []
             result: T | Failure
             try:
+                for _, begun in waiters:
+                    begun()
                 result = await self._run()
             except Exception:  # noqa: BLE001
                 result = Failure()
-            for waiter in waiters:
+            for waiter, _ in waiters:
                 waiter.callback(result)

@@ -7,6 +7,7 @@ The operations themselves are in ``bridge.plugins``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from attrs import asdict, evolve, field
@@ -297,8 +298,10 @@ class PluginService:
 
     async def _build(self, job: Job) -> Report:
         job.commit()
-        job.reached(Step.BUILD, "Building the bundle")
-        return await self._rebuild.build()
+        if self._jobs.commit_lock.locked:
+            job.reached(Step.BUILD, "Waiting for what is under way")
+        begun = partial(job.reached, Step.BUILD, "Building the bundle")
+        return await self._rebuild.ask(begun)
 
     @method(AnyParams, KeysResult)
     async def keys(self, params: AnyParams) -> KeysResult:

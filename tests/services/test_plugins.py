@@ -69,6 +69,27 @@ class PluginServiceTests(ServiceCase):
         refused = self.failureResultOf(answer, BridgeError).value
         self.assertEqual(refused.message, "ref: another operation has this name")
 
+    def begin_uninstall(self):
+        """Move a plugin's tree away; its record is still there."""
+        self.call("install", url=url_of("good"))
+        self.bench.threads.slow = "do"
+        self.calling("uninstall", {"id": "good"}).addErrback(lambda _: None)
+        self.bench.journal.read().do(self.bench.data.plugins)
+
+    def test_build_beside_a_change(self):
+        """All who ask wait for its end, which the list says, and share a build."""
+        self.begin_uninstall()
+        asked = [self.calling("build", {}) for _ in range(3)]
+        said = [job["message"] for job in self.call("operations")["operations"]]
+        self.assertEqual(said[1:-1], ["Waiting for what is under way"] * 3)
+        self.bench.events.clear()
+        self.bench.threads.go_on()
+        for report in map(self.successResultOf, asked):
+            self.assertEqual((report["ok"], report["errors"]), (True, []))
+        said = [job["message"] for job in self.call("operations")["operations"]]
+        self.assertEqual(said[1:], ["Building the bundle"] * 4)
+        self.assertEqual(self.bench.events.count("run"), 2)  # with the uninstall's own
+
     def test_about(self):
         """What an installed plugin shows of itself is what its author has signed."""
         self.assert_refused("about", {"id": "good"}, "not_installed: ")

@@ -167,13 +167,11 @@ class Linking(BuiltSet):
         return report
 
     async def _build_with(self, trees: Mapping[str, LinkedTree | None]) -> Report:
-        """Replace trees while nothing is built, and build."""
-        async with self._rebuild.lock:
-            for plugin_id, tree in trees.items():
-                await self._in_thread(self._trees.link, plugin_id, tree)
-                await self._push_entries()
-            building = self._rebuild.build(*(one for one in trees if trees[one]))
-        return await building
+        """Replace trees, and build; with the commit lock."""
+        for plugin_id, tree in trees.items():
+            await self._in_thread(self._trees.link, plugin_id, tree)
+            await self._push_entries()
+        return await self._rebuild.build(*(one for one in trees if trees[one]))
 
     def _gone(self, command: Holder) -> None:
         self._commands.discard(command)

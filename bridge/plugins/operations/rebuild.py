@@ -1,5 +1,5 @@
 """
-Builds the bundle of the installed plugins, one run at a time.
+Builds the bundle of the installed plugins, none of which changes meanwhile.
 
 Before each build every recorded tree is verified, because a tree on disk may be
 changed by anybody who can write there.  One that was changed is left out, and named
@@ -8,11 +8,12 @@ in the report.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import starmap
 from typing import Any, ClassVar, Protocol
 
 from attrs import evolve, field
-from twisted.internet.defer import CancelledError, Deferred, DeferredLock, fail
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -39,20 +40,18 @@ class EventSink(Protocol):
 @define(eq=False)
 class Rebuild:
     """
-    Builds, one run at a time; see ``SharedRuns``.
+    Builds, one run at a time.
 
-    :ivar lock: Held by each run, and by what must not happen during one.
+    :ivar _commit_lock: Held by each run; see ``Jobs``.
     """
 
     _store: Store
     _trees: Trees
     _builder: Builder
     _sink: EventSink
+    _commit_lock: DeferredLock
     _building: Deferred[Report] | None = field(default=None, init=False)
-    _cut: bool = field(default=False, init=False)
-    lock: DeferredLock = field(factory=DeferredLock, init=False)
     _runs: SharedRuns[Report] = field(init=False)
-    _needed: set[str] = field(factory=set, init=False)
     _closed: bool = field(default=False, init=False)
     _left_out: dict[str, str] = field(factory=dict, init=False)
     _repeated: set[str] = field(factory=set, init=False)
@@ -60,20 +59,15 @@ class Rebuild:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._runs = SharedRuns(self._build_once, self.lock)
+        self._runs = SharedRuns(self.build, self._commit_lock)
 
-    def build(self, *needed: str) -> Deferred[Report]:
+    def ask(self, begun: Callable[[], object] = lambda: None) -> Deferred[Report]:
         """
-        Build the bundle of every installed plugin.
+        Build when nothing changes the plugins; see ``SharedRuns.ask``.
 
-        Every report is pushed to pages before it is returned.
-
-        :param needed: The ids of plugins without which nothing is published.
+        Don't wait for it with the commit lock.
         """
-        if self._closed:
-            return fail(shutting_down())
-        self._needed.update(needed)
-        return self._runs.ask()
+        return self._runs.ask(begun)
 
     def begin(self) -> None:
         """Build without a caller; a daemon that ends need not."""
@@ -85,7 +79,7 @@ class Rebuild:
                 error: Any = failure.value
                 self._log.warn("there was no build: {why}", why=error.message)
 
-        self.build().addErrback(log_failure)
+        self.ask().addErrback(log_failure)
 
     def completed(self, listing: PluginList) -> PluginList:
         """
@@ -107,16 +101,24 @@ class Rebuild:
             [*listing.broken, *starmap(Broken, left_out.items())],
         )
 
-    async def _build_once(self) -> Report:
-        needed, self._needed = frozenset(self._needed), set()
-        if self._cut:
+    async def build(self, *needed: str) -> Report:
+        """
+        Build the bundle of every installed plugin.  Call it with the commit lock.
+
+        Every report is pushed to pages before it is returned.
+
+        :param needed: The ids of plugins without which nothing is published.
+        :raise BridgeError: The daemon ends.
+        """
+        if self._closed:
             raise shutting_down()
         records = read_records(self._store)
 
         def verify() -> Verified:
             return self._trees.verified_trees(records)
 
-        self._building = Deferred.fromCoroutine(self._builder.build(verify, needed))
+        building = self._builder.build(verify, frozenset(needed))
+        self._building = Deferred.fromCoroutine(building)
         try:
             report = await self._building
         except CancelledError:
@@ -138,7 +140,7 @@ class Rebuild:
 
     def cut_off(self) -> None:
         """Refuse new builds, and kill the one under way."""
-        self._closed = self._cut = True
+        self._closed = True
         if self._building is not None:
             self._building.cancel()
 
@@ -149,7 +151,7 @@ class Rebuild:
         :return: Fires when no build is under way.
         """
         self._closed = True
-        return self.lock.run(lambda: None)
+        return self._commit_lock.run(lambda: None)
 
 
 def _reason(plugin_id: str, errors: list[str]) -> str:

@@ -229,7 +229,7 @@ class Bench:
             lambda root: self.threads(remove, root),
         )
         self.kept = KeptTree(self.clock, self.now, self.threads)
-        parts: Any = (self.trees, self.builder, self.sink)
+        parts: Any = (self.trees, self.builder, self.sink, self.jobs.commit_lock)
         self.rebuild = Rebuild(self.store, *parts)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads

@@ -28,7 +28,7 @@ class RebuildTestCase(OperationTestCase):
         self.start()
 
     def build(self) -> Any:
-        return self.successResultOf(self.rebuild.build())
+        return self.successResultOf(self.rebuild.ask())
 
     def hold(self, gate: Deferred[Any]) -> Deferred[Any]:
         self.bench.builder.outcomes = [gate]
@@ -78,7 +78,7 @@ class RunTests(RebuildTestCase):
     def test_defects(self) -> None:
         """A builder that breaks fails that run alone, a sink not even that."""
         self.bench.builder.outcomes = [ZeroDivisionError()]
-        self.failureResultOf(self.rebuild.build(), ZeroDivisionError)
+        self.failureResultOf(self.rebuild.ask(), ZeroDivisionError)
         self.assertTrue(self.build().ok)
         self.patch(type(self.bench.sink), "built", lambda *_: 1 / 0)
         for _ in range(2):
@@ -105,11 +105,11 @@ class CoalescingTests(RebuildTestCase):
     def test_one_more_run_for_all_who_asked_meanwhile(self) -> None:
         """However many ask, or go, during a run, one follows that sees the newest."""
         gate = self.hold(Deferred())
-        gone = self.rebuild.build().addErrback(lambda _: None)
+        gone = self.rebuild.ask().addErrback(lambda _: None)
         write_tree(self.bench.data.plugin("third"), files_of("third"), "third")
         record = recorded(self.bench.store, "first")
         self.commit(record.put("third"))
-        others = [self.rebuild.build() for _ in range(5)]
+        others = [self.rebuild.ask() for _ in range(5)]
         gone.cancel()
         self.assertNoResult(others[0])
         gate.callback(None)
@@ -122,10 +122,11 @@ class CoalescingTests(RebuildTestCase):
 
     def test_lock(self) -> None:
         """Nothing is built while it is held; then one run is for all who asked."""
-        self.successResultOf(self.rebuild.lock.acquire())
-        asked = [self.rebuild.build() for _ in range(2)]
+        self.successResultOf(self.bench.jobs.commit_lock.acquire())
+        asked = [self.rebuild.ask() for _ in range(2)]
+        self.rebuild.begin()
         self.assertEqual(self.events, [])
-        self.rebuild.lock.release()
+        self.bench.jobs.commit_lock.release()
         for one in asked:
             self.successResultOf(one)
         self.assertEqual(self.events, BUILT)
@@ -158,26 +159,26 @@ class EndingTests(RebuildTestCase):
     def test_attack_bundler_that_hangs(self) -> None:
         """What hangs is killed; who waits for it, and for the next, learns why."""
         self.bench.pushed.clear()
-        waiting = [self.rebuild.build() for _ in range(2)]
+        waiting = [self.rebuild.ask() for _ in range(2)]
         self.end()
-        for run in [*waiting, self.rebuild.build()]:
+        for run in [*waiting, self.rebuild.ask()]:
             self.assert_unavailable(run)
         self.assertEqual(self.bench.pushed["build"], [])
 
     def test_attack_bundler_that_hangs_without_linked_trees(self) -> None:
         """It is killed as well when the build is that which leaves these out."""
-        self.end(lambda: self.rebuild.build().addErrback(id))
+        self.end(lambda: self.rebuild.ask().addErrback(id))
 
     def test_build_that_ends(self) -> None:
         """A build that ends by itself is waited for; nothing is killed, or begins."""
-        building = self.rebuild.build()
+        building = self.rebuild.ask()
         ended = self.ending()
         self.assertNoResult(ended)
         self.hanging.callback(None)
         self.successResultOf(ended)
         self.assertTrue(self.successResultOf(building).ok)
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
-        self.assert_unavailable(self.rebuild.build())
+        self.assert_unavailable(self.rebuild.ask())
         self.assert_unavailable(self.ask("uninstall", "first"))
 
     def test_install(self) -> None:
