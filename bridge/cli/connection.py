@@ -24,7 +24,7 @@ from ..datadir.paths import DataDir
 from ..datadir.token import read_token
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
-from ..protocol.text import visible
+from ..protocol.text import in_line, visible
 from ..provision.service import UNIT, is_service_of, wake
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
@@ -147,9 +147,7 @@ def _refusal(answer: Any) -> tuple[Code, str]:
     """
     try:
         error = answer["error"]
-        # The bundler's has lines.
-        words = visible(" ".join(error["message"].split("\n")))
-        return _CODES[error["code"]], words
+        return _CODES[error["code"]], in_line(error["message"])
     except (KeyError, TypeError, ValueError):
         raise CommandError("the daemon has another version") from None
 

@@ -21,7 +21,7 @@ from attrs import field
 from ..classes import define
 from ..protocol.errors import Prefix, plugin_error
 from ..protocol.steps import Step
-from ..protocol.text import visible
+from ..protocol.text import in_line, visible
 from ..settings.options import Paths
 from .command import EXIT_STATUS, Command, command, json_option
 from .connection import Connection, connect, shows_prompts
@@ -118,6 +118,7 @@ class Session:
     :ivar place: What the options name.
     :ivar json: Whether to print JSON.
     :ivar interrupted: Whether the user has pressed Ctrl-C.
+    :ivar build_error: Why the last build of the operation has failed, if it has.
     """
 
     place: Paths
@@ -125,6 +126,7 @@ class Session:
     progress: ProgressLine
     json: bool = False
     interrupted: bool = field(default=False, init=False)
+    build_error: str = field(default="", init=False)
     _ref: str = field(default="", init=False)
     _step: Any = field(default=None, init=False)
 
@@ -151,7 +153,7 @@ class Session:
         """
         self.raise_if_interrupted()
         params["ref"] = self._ref = os.urandom(16).hex()
-        self._step = None
+        self._step, self.build_error = None, ""
         self.connection.pushed = self._pushed
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
@@ -171,6 +173,9 @@ class Session:
             raise plugin_error(Prefix.CANCELLED, "the operation was cancelled")
 
     def _pushed(self, event: str, data: Any) -> None:
+        if event == "build":
+            failed = data.get("ok") is False
+            self.build_error = in_line(data["errors"][0]) if failed else ""
         if event != "progress" or not self._ref or data.get("ref") != self._ref:
             return
         begun, self._step = self._step is None, data

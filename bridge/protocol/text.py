@@ -84,6 +84,11 @@ def visible(text: str) -> str:
     return INVISIBLE.sub("", text)
 
 
+def in_line(text: str) -> str:
+    """Make one line of several, such as the bundler's, of what shows."""
+    return visible(" ".join(text.split("\n")))
+
+
 def printable(text: str, keep: str = "") -> str:
     """
     Remove every character that is not printed.

@@ -109,10 +109,10 @@ class PluginService:
         Return where plugins are, and how installing one is confirmed.
 
         ``host`` is the name of the host's profile, ``application`` that of the host.
-        ``cannotBuild`` is there only when something is missing: why no bundle can be
-        built, and what to run.
+        ``cannotBuild`` is there only when something is missing, or the last build has
+        failed: why no bundle can be built, and what to run.
         """
-        problem = self._build_problem()
+        problem = self._build_problem() or self._rebuild.owed
         return {
             **({"cannotBuild": problem} if problem else {}),
             "host": self._paths.profile.name,

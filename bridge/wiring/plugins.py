@@ -77,7 +77,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
     jobs = Jobs(sink.progress, reactor, core.now, _random_name, partial(check, remove))
     kept = KeptTree(reactor, core.now, check)
     builder = Builder(paths, reactor, check)
-    rebuild = Rebuild(store, trees, builder, sink, jobs.commit_lock)
+    rebuild = Rebuild(store, trees, builder, sink, jobs.commit_lock, reactor)
     profile = paths.profile
     prompts = Prompts(profile.application, profile.permission_words)
     prompting = Prompting(approver, prompts, trust)

@@ -58,7 +58,13 @@ class ManageTests(InstallCase):
             self.done("disable", "good")
             (key,) = self.done("keys")["keys"]
             self.assertEqual(key["installed"], ["good"])
-            self.done("uninstall", "good")
+            self.bundle.parent.chmod(0o777)
+            failed = self.type("uninstall", "good")
+            said = "uninstalled good, but the bundle still has it: "
+            self.assertTrue(failed.stdout.startswith(said), failed.stdout)
+            self.assertEqual(failed.returncode, 1)
+            self.bundle.parent.chmod(0o700)
+            self.assertIn("as the last build failed: ", self.type("status").stdout)
             self.done("forget-key", key["keyId"])
             self.assertEqual(self.type("keys").stdout, "no key is accepted\n")
         state = json.loads((self.data / "state.json").read_text())

@@ -248,11 +248,14 @@ class PluginServiceTests(ServiceCase):
 
     def test_why_nothing_can_be_built(self):
         """The field has the reason, and is absent when nothing is missing."""
-        problems = ["cannot build: no bundler", ""]
+        problems = ["cannot build: no bundler", "", ""]
         self.plugins._build_problem = lambda: problems.pop(0)
         described = self.plugins.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
         self.assertNotIn("cannotBuild", self.plugins.describe())
+        self.bench.builder.outcomes = ["no room"]
+        self.call("build")
+        self.assertIn("no room", self.plugins.describe()["cannotBuild"])
         # No page is kept out by what breaks there.
         self.assertNotIn("installed", self.registry.describe()["plugins"])
         self.assertEqual(len(self.flushLoggedErrors(IndexError)), 1)

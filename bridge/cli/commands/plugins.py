@@ -238,11 +238,22 @@ _id = click.argument(
 
 @daemon_command("uninstall", "weather", prompted=True)
 @_id
-def uninstall(session: Session, plugin_id: str) -> None:
-    """Have the running daemon remove an installed plugin and its settings."""
+def uninstall(session: Session, plugin_id: str) -> int:
+    """
+    Have the running daemon remove an installed plugin and its settings.
+
+    The status is 1 when the bundle still has it, since none could be built without it.
+    The daemon tries that again by itself.
+    """
     installed.check_installed(session, plugin_id)
     session.operate("uninstall", id=plugin_id)
-    session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
+    result, line = {"uninstalled": plugin_id}, f"uninstalled {plugin_id}"
+    why = session.build_error
+    if why:
+        result["buildError"] = why
+        line += f", but the bundle still has it: {why}"
+    session.print(result, [line])
+    return REFUSED if why else 0
 
 
 @daemon_command("enable", "weather")

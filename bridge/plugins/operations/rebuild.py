@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import starmap
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define
 from ...concurrency.shares import SharedRuns
 from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
+from ...protocol.limits import BUILD_AGAIN_SECONDS
+from ...protocol.text import in_line
 from ...store.store import Store
 from ..bundle.build import Builder, Report
 from ..installed.records import read_records
 from ..installed.trees import Broken, ListEntry, PluginList, Trees
 from ..tree.tree import Verified
+
+_FAILED: Final = "the bundle is not up to date, as the last build failed"
 
 
 class EventSink(Protocol):
@@ -43,6 +48,8 @@ class Rebuild:
     Builds, one run at a time.
 
     :ivar _commit_lock: Held by each run; see ``Jobs``.
+    :ivar owed: Why the bundle may be of other plugins than those installed now: the
+        last build has failed.  Else empty.
     """
 
     _store: Store
@@ -50,6 +57,9 @@ class Rebuild:
     _builder: Builder
     _sink: EventSink
     _commit_lock: DeferredLock
+    _clock: IReactorTime
+    owed: str = field(default="", init=False)
+    _begun_at: float = field(default=0.0, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
     _runs: SharedRuns[Report] = field(init=False)
     _closed: bool = field(default=False, init=False)
@@ -86,11 +96,14 @@ class Rebuild:
         Add to what is broken what is sound, but was left out by the last build.
 
         For that another build is begun, once: its tree may have been unreadable for a
-        moment, and nothing else would put it back.
+        moment, and nothing else would put it back.  So it is, now and again, after one
+        that has failed: on a full disk, for example.
         """
         sound = {one.id for one in listing.plugins if not (one.problem or one.dev)}
         left_out = {one: why for one, why in self._left_out.items() if one in sound}
-        if not left_out.keys() <= self._repeated:
+        passed = self._clock.seconds() - self._begun_at
+        is_due = self.owed and passed >= BUILD_AGAIN_SECONDS
+        if is_due or not left_out.keys() <= self._repeated:
             self.begin()
         self._repeated = {*left_out}
         return PluginList(
@@ -112,6 +125,7 @@ class Rebuild:
         """
         if self._closed:
             raise shutting_down()
+        self._begun_at = self._clock.seconds()
         records = read_records(self._store)
 
         def verify() -> Verified:
@@ -125,6 +139,7 @@ class Rebuild:
             raise shutting_down() from None
         finally:
             self._building = None
+        self.owed = "" if report.ok else in_line(f"{_FAILED}: {report.errors[0]}")
         if report.ok:
             self._left_out = {
                 one: _reason(one, report.errors)

@@ -229,8 +229,8 @@ class Bench:
             lambda root: self.threads(remove, root),
         )
         self.kept = KeptTree(self.clock, self.now, self.threads)
-        parts: Any = (self.trees, self.builder, self.sink, self.jobs.commit_lock)
-        self.rebuild = Rebuild(self.store, *parts)
+        parts: Any = (self.builder, self.sink, self.jobs.commit_lock, self.clock)
+        self.rebuild = Rebuild(self.store, self.trees, *parts)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         now = self.now

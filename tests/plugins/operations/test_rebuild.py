@@ -6,6 +6,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.installed.records import read_records, recorded
+from bridge.plugins.installed.trees import PluginList
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -74,6 +75,18 @@ class RunTests(RebuildTestCase):
         gate.callback(None)
         self.assertEqual(self.rebuild.completed(sound), sound)
         self.assertEqual(self.events, BUILT)
+
+    def test_owed(self) -> None:
+        """After one that has failed, a listing after a while has it done again."""
+        self.bench.builder.outcomes = ["no\nroom", "no room"]
+        self.build()
+        self.assertTrue(self.rebuild.owed.endswith("failed: no room"))
+        for waits, runs in ((9, 0), (1, 1), (9, 0), (1, 1), (10, 0)):
+            self.start()
+            self.bench.clock.advance(waits)
+            self.rebuild.completed(PluginList([], []))
+            self.assertEqual(self.events.count(BUILT[0]), runs)
+        self.assertEqual(self.rebuild.owed, "")
 
     def test_defects(self) -> None:
         """A builder that breaks fails that run alone, a sink not even that."""
