@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -164,16 +164,19 @@ class PortLeases:
         self._holders.discard(holder)
         return held
 
+    @property
+    def left(self) -> list[float]:
+        """How many seconds each lease that was left behind has still."""
+        return [one.getTime() - self._clock.seconds() for one in self._left]
+
     def release_later(self, holder: object) -> None:
         """Keep the lease of a holder that has disconnected for the next to connect."""
         if self.remove(holder):
-            self.keep()
+            self.keep(limits.OSC_LEASE_SECONDS)
 
-    def keep(self) -> None:
+    def keep(self, seconds: float) -> None:
         """Add a lease that was left behind: of a page, or before a restart."""
-        expiry = self._clock.callLater(
-            limits.OSC_LEASE_SECONDS, lambda: self._expire(expiry)
-        )
+        expiry = self._clock.callLater(seconds, lambda: self._expire(expiry))
         self._left.append(expiry)
 
     def adopt(self, holder: object) -> None:
@@ -203,8 +206,9 @@ class Listener:
     that was released can be bound again at once.
 
     :ivar push: Called with messages, at the rate that ``Pacing`` allows.
-    :ivar changed: Called when the port or the number of leases has changed.
+    :ivar changed: Called when the port or a lease may have changed.
     :ivar receiver: What receives now, if anything does.
+    :ivar leases: Those on the port.
     """
 
     _reactor: Any
@@ -212,28 +216,24 @@ class Listener:
     _changed: Callable[[], None]
     receiver: Receiver | None = None
     _restoring: IDelayedCall | None = None
-    _leases: PortLeases = field(init=False)
+    leases: PortLeases = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._leases = PortLeases(self._reactor, self._expired)
+        self.leases = PortLeases(self._reactor, self._expired)
 
     @property
     def port(self) -> int | None:
         """The port that is listened on, if one is."""
         return self.receiver.port if self.receiver else None
 
-    @property
-    def leases(self) -> int:
-        """How many leases there are, also those that were left behind."""
-        return len(self._leases)
-
-    def restore(self, port: int, leases: int) -> Deferred[None]:
+    def restore(self, port: int, leases: Sequence[float]) -> Deferred[None]:
         """
         Listen on ``port`` again, after a restart; its leases are left for pages.
 
+        :param leases: For how many seconds each is.
         :return: Fails with ``unavailable`` when the port is taken.  It is tried again
             then, until it is opened or no lease is left.
         """
@@ -258,26 +258,32 @@ class Listener:
 
     def release_later(self, holder: object) -> Deferred[None]:
         """Leave a lease behind: ``holder`` has disconnected; see ``PortLeases``."""
-        return self._lock.run(self._leases.release_later, holder)
+        return self._change(self.leases.release_later, holder)
 
     def adopt(self, holder: object) -> Deferred[None]:
         """Pass a lease that was left behind to ``holder``, which has connected."""
-        return self._lock.run(self._leases.adopt, holder)
+        return self._change(self.leases.adopt, holder)
+
+    def _change(
+        self, change: Callable[[object], None], holder: object
+    ) -> Deferred[None]:
+        changing = self._lock.run(change, holder)
+        return changing.addCallback(lambda _: self._changed())
 
     def close(self) -> Deferred[None]:
         """Close the port, with all leases."""
         return self._lock.run(self._shut)
 
-    async def _restore(self, port: int, leases: int) -> None:
-        for _ in range(leases):
-            self._leases.keep()
-        if self.receiver is not None or not self._leases:
+    async def _restore(self, port: int, leases: Sequence[float]) -> None:
+        for seconds in leases:
+            self.leases.keep(seconds)
+        if self.receiver is not None or not self.leases:
             return
         try:
             await self._listen(port)
         except BridgeError:
             self._restoring = self._reactor.callLater(
-                limits.OSC_RESTORE_SECONDS, self.restore, port, 0
+                limits.OSC_RESTORE_SECONDS, self.restore, port, ()
             )
             if leases:
                 raise  # the first time
@@ -288,7 +294,7 @@ class Listener:
         started = self.port != port
         if started:
             await self._listen(port)
-        self._leases.add(holder)
+        self.leases.add(holder)
         self._changed()
         return started
 
@@ -308,7 +314,7 @@ class Listener:
         self.receiver = receiver
 
     async def _release(self, holder: object) -> bool:
-        closed = self._leases.remove(holder) and await self._close_unheld()
+        closed = self.leases.remove(holder) and await self._close_unheld()
         self._changed()
         return closed
 
@@ -321,13 +327,13 @@ class Listener:
         self._log.failure("the OSC port could not be closed", failure)
 
     async def _shut(self) -> None:
-        self._leases.clear()
+        self.leases.clear()
         if self._restoring is not None and self._restoring.active():
             self._restoring.cancel()
         await self._close_unheld()
 
     async def _close_unheld(self) -> bool:
-        if self._leases:
+        if self.leases:
             return False
         await self._close()
         return True

@@ -135,10 +135,12 @@ class KeptLease:
     What pages hold, as it is written down.
 
     :ivar leases: How many of them do.
+    :ivar left: When each lease that was left behind ends, in seconds since the epoch.
     """
 
     port: Port
-    leases: Annotated[int, Range(1, limits.SOCKETS_AUTHENTICATED)]
+    leases: Annotated[int, Range(0, limits.SOCKETS_AUTHENTICATED)]
+    left: Annotated[list[int], MaxItems(limits.SOCKETS_AUTHENTICATED)]
 
 
 _NAMESPACE: Final = f"{DAEMON_PREFIX}osc"
@@ -156,12 +158,14 @@ class Osc:
 
     :ivar push: Pushes an event to every page.
     :ivar reserved_ports: Ports that must not be sent to or listened on.
+    :ivar now: The time of day, in seconds since the epoch.
     """
 
     _reactor: Any
     _push: Callable[[str, Any], None]
     _reserved_ports: frozenset[int]
     _store: Store
+    _now: Callable[[], float]
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
     _closed: bool = field(default=False, init=False)
@@ -225,14 +229,17 @@ class Osc:
         return self._status()
 
     def restore(self) -> None:
-        """Listen again on the port that pages held when the daemon ended."""
+        """Listen again on the port that pages held, or had left, when it ended."""
         kept = self._store.get(_NAMESPACE, _KEY)
         try:
             held = converter.structure(kept, KeptLease)
         except Exception:  # noqa: BLE001 (none was, or another version wrote it)
             return
         if held.port not in self._reserved_ports:
-            restoring = self._listener.restore(held.port, held.leases)
+            most, now = limits.OSC_LEASE_SECONDS, self._now()
+            left = [min(most, until - now) for until in held.left if until > now]
+            leases = [most] * held.leases + left
+            restoring = self._listener.restore(held.port, leases)
             restoring.addErrback(self._not_restored)
 
     def _not_restored(self, failure: Failure) -> None:
@@ -251,8 +258,10 @@ class Osc:
         edit: Edit = Remove(_NAMESPACE, _KEY)
         if port is not None and leases:
             # A program by HTTP may hold it too: one more than pages can come back.
-            kept = KeptLease(port, min(leases, limits.SOCKETS_AUTHENTICATED))
-            edit = Put(_NAMESPACE, _KEY, unstructure(kept))
+            most, now = limits.SOCKETS_AUTHENTICATED, self._now()
+            left = [round(now + seconds) for seconds in leases.left][:most]
+            held = min(len(leases) - len(leases.left), most)
+            edit = Put(_NAMESPACE, _KEY, unstructure(KeptLease(port, held, left)))
         self._store.commit([edit]).addErrback(self._not_written, edit)
 
     def _not_written(self, failure: Failure, edit: Edit) -> None:

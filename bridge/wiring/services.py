@@ -78,7 +78,7 @@ def make_services(
     """
     profile = core.paths.profile
     fanout = make_sinks(core)
-    osc = Osc(core.reactor, core.hub.push, reserved_ports, core.store)
+    osc = Osc(core.reactor, core.hub.push, reserved_ports, core.store, core.now)
     osc.restore()
     core.hub.on_join(osc.joined)
     in_thread = core.threads.fetches.call

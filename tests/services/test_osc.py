@@ -36,6 +36,7 @@ class OscCase(TestCase):
 
     def setUp(self) -> None:
         self.hub = hub = Hub()
+        self.now = 1e9
         self.watching = Page()
         hub.add(self.watching)
         self.directory = fresh_directory(self)
@@ -49,7 +50,8 @@ class OscCase(TestCase):
 
     def make(self, clock: Any = reactor) -> Osc:
         """Make the service, as a daemon that starts does."""
-        osc = Osc(clock, self.hub.push, frozenset({42069, 22500}), self.store)
+        reserved = frozenset({42069, 22500})
+        osc = Osc(clock, self.hub.push, reserved, self.store, lambda: self.now)
         self.addCleanup(osc.close)
         return osc
 
@@ -267,6 +269,18 @@ class RestartTests(OscCase):
         await self.call("stop")
         self.assertEqual(self.store._tables.namespaces(), ["bridge.osc"])
 
+    async def test_left_before_a_restart(self) -> None:
+        """A lease of a page that has gone has its five minutes, and no more."""
+        await self.call("listen", port=self.port)
+        self.page.go()
+        for seconds, listening in ((290, True), (9, True), (2, False), (-2, True)):
+            self.now += seconds
+            await self.restart(clock := TimedReactor())
+            status = await self.call("status")
+            self.assertEqual(status["listening"], listening)
+        clock.advance(1)
+        self.assertFalse((await self.call("status"))["listening"])
+
     async def test_more_holders_than_sockets(self) -> None:
         """Pages and a program by HTTP may be more; the port is open again."""
         for _ in range(SOCKETS_AUTHENTICATED + 1):
@@ -281,8 +295,8 @@ class RestartTests(OscCase):
         for value in (
             None,
             7,
-            {"port": 42069, "leases": 1},
-            {"port": self.port, "leases": 10_000},
+            {"port": 42069, "leases": 1, "left": []},
+            {"port": self.port, "leases": 10_000, "left": []},
         ):
             if value is not None:
                 self.store.commit([Put("bridge.osc", "held", value)])
