@@ -57,6 +57,9 @@ Sources = dict[str, bytes]
 """From a path with ``/``, as it is below ``host/``, to the file's content."""
 
 
+_FRESH: Final = "; take a fresh clone, in which npm install was not run"
+
+
 @frozen
 class InstalledSources:
     """
@@ -114,7 +117,10 @@ def _listed(top: Path) -> Iterator[tuple[str, bytes]]:
             for name in [*folders, *names]:
                 path = Path(folder, name)
                 if path.is_symlink() and not name.startswith("."):
-                    raise _refused(path.relative_to(top).as_posix(), "symbolic link")
+                    # npm links the packages of a checkout there.
+                    fix = _FRESH if wanted == "node_modules" else ""
+                    inside = path.relative_to(top).as_posix()
+                    raise _refused(inside, f"symbolic link{fix}")
             for name in sorted(names):
                 if not name.startswith("."):
                     yield _file(top, Path(folder, name))

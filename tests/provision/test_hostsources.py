@@ -166,11 +166,18 @@ class DirectoryTests(SourcesCase):
 
     def test_attack_link(self):
         """A link, to a file or a directory, is refused by its name."""
-        for target in ("/etc/passwd", "/etc"):
-            top = self.write(NEEDED)
-            (top / "packages/evil").symlink_to(target)
-            self.assertEqual(self.refused(top), "packages/evil is a symbolic link")
-            (top / "packages/evil").unlink()
+        fresh = "; take a fresh clone, in which npm install was not run"
+        for path, target, fix in (
+            ("packages/evil", "/etc/passwd", ""),
+            ("packages/evil", "/etc", ""),
+            ("node_modules/@x/api", "../../packages/api", fresh),
+        ):
+            link = self.write(NEEDED) / path
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(target)
+            refused = self.refused(self.root / "sources")
+            self.assertEqual(refused, f"{path} is a symbolic link{fix}")
+            link.unlink()
 
     def test_attack_pipe(self):
         """A pipe is refused; nobody waits for it."""
