@@ -87,16 +87,16 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(self.read())
         ((_, reader),) = self.databases._idle
         opened = reader._opened
-        self.clock.advance(20)
+        self.clock.advance(2)
         self.successResultOf(self.read("more"))
         self.successResultOf(self.read())
         (_, same), (_, other) = self.databases._idle
         self.assertIs(same, reader)
         self.assertIs(reader._opened, opened)
-        self.clock.advance(20)
+        self.clock.advance(2)
         self.successResultOf(self.read("more"))
         self.assertIsNotNone(reader._opened)
-        self.clock.advance(20)
+        self.clock.advance(2)
         self.assertIsNone(reader._opened)
         self.assertEqual(trims, [1])
         self.assertEqual([idle[1] for idle in self.databases._idle], [other])
