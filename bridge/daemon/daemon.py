@@ -46,7 +46,6 @@ class Daemon(Service):
     :ivar prepare: Starts background work; blocks briefly.
     :ivar settle: Starts what completes within seconds; the banner waits for it.
     :ivar banner: What is logged then.
-    :ivar status: What the supervisor is notified of besides the address; may be empty.
     :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     :ivar finish: Called at the end, in order: each has a part accept no more work, and
         ends when what was under way is finished or undone.
@@ -67,7 +66,6 @@ class Daemon(Service):
     _prepare: Callable[[], object]
     _settle: Callable[[], Deferred[Any]]
     _banner: Banner
-    _status: str
     _reopen: Callable[[], object]
     _finish: Sequence[Callable[[], object]]
     _release: Callable[[], None]
@@ -102,8 +100,7 @@ class Daemon(Service):
         for pool in self._pools:
             pool.start()
         self._prepare()
-        status = "; ".join(filter(None, (self._where, self._status)))
-        self._supervisor.ready(status, self._reactor)
+        self._supervisor.ready(self._where, self._reactor)
         # Only then is Ctrl-C the reactor's.  Before, it would be lost in a callback.
         self._reactor.callWhenRunning(self._begin)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import MutableMapping
+from functools import cache
 from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -34,6 +35,8 @@ class Supervisor:
 
     address: str = ""
     alive_seconds: float = 0.0
+    _where: str = ""
+    _problem: str = ""
     _watch: LoopingCall | None = None
 
     @classmethod
@@ -52,13 +55,25 @@ class Supervisor:
         seconds = int(interval) / 2_000_000 if watched else 0.0
         return cls(address if address[:1] in ("/", "@") else "", seconds)
 
-    def ready(self, status: str, clock: IReactorTime) -> None:
-        """Send READY, and from now on the watchdog's sign of life."""
-        self._send(f"READY=1\nSTATUS={status}")
+    def ready(self, where: str, clock: IReactorTime) -> None:
+        """Send READY, and from now on problems and the watchdog's sign of life."""
+        self._where = where
+        self._send(f"READY=1\n{self._status}")
         if self.address and self.alive_seconds:
             self._watch = LoopingCall(self._send, "WATCHDOG=1")
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
+
+    def problem(self, problem: str) -> None:
+        """Send what keeps the daemon from its work, if that changes; "" if nothing."""
+        if problem != self._problem:
+            self._problem = problem
+            if self._where:
+                self._send(self._status)
+
+    @property
+    def _status(self) -> str:
+        return f"STATUS={'; '.join(filter(None, (self._where, self._problem)))}"
 
     def failed(self, reason: str) -> None:
         """Send why the daemon does not start."""
@@ -88,6 +103,7 @@ class Supervisor:
             return
 
 
+@cache
 def supervisor() -> Supervisor:
-    """Return the supervisor of this process."""
+    """Return the supervisor of this process; its environment is read once."""
     return Supervisor.find(os.environ, os.getpid())

@@ -87,14 +87,20 @@ def assemble(
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
     approver = make_approver(core)
     renewed = renew_sources(paths)
-    plugins = make_plugins(core, approver)
+    notified = supervisor()
+
+    def cannot_build() -> str:
+        problem = build_problem(paths)
+        notified.problem(problem)
+        return problem
+
+    plugins = make_plugins(core, approver, cannot_build)
     listening = inherited_socket() or bind(config.listen)
     writer, discarded = open_page_log(config, data, threads.logs)
     kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     services = make_services(core, logs, plugins, not_for_osc)
-    unbuildable = build_problem(paths)
     notices = opened, discarded, not_kept, store.notice, renewed, *plugins.notices
     banner = Banner(
         config,
@@ -103,7 +109,7 @@ def assemble(
         services.fanout,
         approver,
         logs.location,
-        tuple(filter(None, (*notices, unbuildable))),
+        tuple(filter(None, (*notices, cannot_build()))),
     )
 
     pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
@@ -142,13 +148,12 @@ def assemble(
         prepare=prepare,
         settle=settle,
         banner=banner,
-        status=unbuildable,
         reopen=logs.reopen,
         finish=[*services.finish, *plugins.finish, *last],
         release=lock.release,
         output=make_log_output(reactor, config, twistd, secrets),
         observer=at_least(config.log, LogPublisher(kept, pushed)),
-        supervisor=supervisor(),
+        supervisor=notified,
     )
 
 

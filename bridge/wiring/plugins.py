@@ -28,7 +28,6 @@ from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Previewer, Reach
 from ..plugins.upstream.updates import Updates
-from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..system.files import remove
@@ -61,10 +60,13 @@ def make_approver(core: Core) -> Approver:
     return native_approver(core.reactor, core.desktop, application)
 
 
-def make_plugins(core: Core, approver: Approver) -> PluginWiring:
+def make_plugins(
+    core: Core, approver: Approver, cannot_build: Callable[[], str]
+) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 
+    :param cannot_build: Returns why no bundle can be built; empty when one can.
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
@@ -107,7 +109,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
         previewer,
         approver,
         paths,
-        partial(build_problem, paths),
+        cannot_build,
     )
     linking = Linking(*built, core.now, scanner)
     links = DevLinks(linking)
@@ -118,7 +120,7 @@ def make_plugins(core: Core, approver: Approver) -> PluginWiring:
             installed.resume(recovered)
         elif not (
             is_current(paths.bundle, __version__, read_records(store), paths.data.host)
-            or build_problem(paths)
+            or cannot_build()
         ):
             rebuild.begin()
 
