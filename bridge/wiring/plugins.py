@@ -93,7 +93,7 @@ def make_plugins(
 
     updates = Updates(store, remotes, reactor)
     parts = jobs, prompting, fetcher, trust, store, trees, check
-    changes = PluginChanges(*parts, installed, core.now)
+    changes = PluginChanges(*parts, installed)
     # With ``--dev`` previews reach what installs do.
     reach: Reach = (lambda also: remotes) if config.dev else remotes.public
     previewer = Previewer(*parts, reach, not config.public_clones_only, reactor)
@@ -111,7 +111,7 @@ def make_plugins(
         paths,
         cannot_build,
     )
-    linking = Linking(*built, core.now, scanner)
+    linking = Linking(*built, scanner)
     links = DevLinks(linking)
 
     def prepare() -> None:

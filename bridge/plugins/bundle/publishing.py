@@ -57,18 +57,16 @@ class Staging:
         :raise NotOwnError: Others could publish there, too.
         :raise OSError: There is no room, or no permission.
         """
-        try:
-            # First: without a data directory it fails, and none may be made here.
-            self._locks.enter_context(acquire(self._lock_file))
-            make_directories(self.folder)
-            check_publishable(self.folder)
-            self._locks.enter_context(acquire_directory(self.folder))
-        except LockedError:
-            self.release()
-            return False
-        except OSError:
-            self.release()
-            raise
+        with contextlib.ExitStack() as locks:
+            try:
+                # First: without a data directory it fails, and none may be made here.
+                locks.enter_context(acquire(self._lock_file))
+                make_directories(self.folder)
+                check_publishable(self.folder)
+                locks.enter_context(acquire_directory(self.folder))
+            except LockedError:
+                return False
+            self._locks = locks.pop_all()
         _remove_stale(self.folder)
         return True
 

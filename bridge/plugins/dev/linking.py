@@ -13,7 +13,7 @@ copies with all that has such a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,11 +57,9 @@ class Linking(BuiltSet):
     """
     Links working trees: one for each command, until that has gone.
 
-    :ivar now: The time of day, in seconds since the epoch.
     :ivar _commands: Those that may link a tree.
     """
 
-    _now: Callable[[], float]
     _scanner: Scanner
     _commands: set[Holder] = field(factory=set, init=False)
     _scans: dict[Holder, Deferred[list[Hit]]] = field(factory=dict, init=False)
@@ -139,7 +137,7 @@ class Linking(BuiltSet):
                 )
 
     def _entry(self, manifest: Manifest, before: ListEntry | None) -> ListEntry:
-        now = iso_time(int(self._now() * 1000))
+        now = iso_time(self._jobs.now_ms())
         return ListEntry.of(
             manifest,
             url="",

@@ -6,8 +6,6 @@ An install and an update go the same way, from a question to the user to one com
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from twisted.internet.defer import Deferred, ensureDeferred
 
 from ...approval.prompts import Operation
@@ -89,12 +87,9 @@ class PluginChanges(PluginOperations):
     Each method takes the page's name for the operation (``ref``) and who asks.  What
     it returns fails with ``BridgeError`` after everything was rolled back; to cancel it
     does not stop the operation.  What can be refused at once is raised.
-
-    :ivar now: The time of day, in seconds since the epoch.
     """
 
     _installed: InstalledSet
-    _now: Callable[[], float]
 
     def install(
         self,
@@ -265,7 +260,7 @@ class PluginChanges(PluginOperations):
         :return: The plugin's list entry.
         """
         plugin_id = candidate.manifest.id
-        now = int(self._now() * 1000)
+        now = self._jobs.now_ms()
         record = _record(candidate, replaced, now)
         edits = [
             record.put(plugin_id),

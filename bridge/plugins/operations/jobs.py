@@ -377,7 +377,7 @@ class Jobs:
         if known is not None:
             return known.join()
         self._refuse_more(request.caller)
-        job = Job(request, watch or self._watch, self._name(), self._now_ms())
+        job = Job(request, watch or self._watch, self._name(), self.now_ms())
         self._jobs.append(job)
         answer: Deferred[T] = job.join()
         Deferred.fromCoroutine(self._carry_out(job, body))
@@ -395,21 +395,22 @@ class Jobs:
         if whose:
             raise unavailable(f"{whose} are under way; wait for one to end")
 
-    def _now_ms(self) -> int:
+    def now_ms(self) -> int:
+        """Return the time of day, in milliseconds since the epoch."""
         return int(self._now() * 1000)
 
     async def _carry_out(self, job: Job, body: Callable[[Job], Awaitable[T]]) -> None:
         try:
             result = await body(job)
             self._log.info("{op} is done", op=job.request.op)
-            outcome = Outcome(End.DONE, self._now_ms(), result)
+            outcome = Outcome(End.DONE, self.now_ms(), result)
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
             forget_traceback(e)
             forget_traceback(refusal)
             await self._remove_clones(job)
             end = End.CANCELLED if job.why_stopped else End.REFUSED
-            outcome = Outcome(end, self._now_ms(), error=refusal)
+            outcome = Outcome(end, self.now_ms(), error=refusal)
         self._jobs.remove(job)
         ended = self._clock.seconds(), job
         self._ended = [*self._ended, ended][-limits.OUTCOMES :]

@@ -241,10 +241,10 @@ class Bench:
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
         shared = self.jobs, self.prompting, self.fetcher, self.trust, store, trees
-        self.changes = PluginChanges(*shared, threads, self.settlement, now)
+        self.changes = PluginChanges(*shared, threads, self.settlement)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
-        parts = (now, self.scanner)
+        parts = (self.scanner,)
         self.linking = Linking(*built, *parts)
 
     def now(self) -> float:
