@@ -6,6 +6,7 @@ from unittest.mock import Mock, patch
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.installed import trees
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Broken, LinkedTree
 from bridge.plugins.tree.tree import Tree
@@ -169,7 +170,7 @@ class LinkedTests(TreesTestCase):
         """When the new one can't be written, the old one is there still."""
         linked = LinkedTree(Mock(), Tree({"main.ts": b""}), Mock())
         self.trees.link("sample", linked)
-        full = patch.object(Tree, "write", side_effect=OSError(28, "No space"))
+        full = patch.object(trees, "write_files", side_effect=OSError(28, "No space"))
         with full, self.assertRaises(OSError):
             self.trees.link("sample", evolve(linked, tree=Tree({})))
         self.assertEqual(self.bench.left()[0], [".tmp-dev-sample"])
