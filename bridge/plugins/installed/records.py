@@ -186,42 +186,44 @@ def former(store: Entries, edits: Sequence[Edit]) -> list[Former]:
 
 
 @frozen
-class AcceptedKey:
+class _Key:
     """
-    The record of a key the user has accepted.
+    What is known of a key.
 
-    :ivar label: What it was first accepted for.
-    :ivar trusted_at: Milliseconds since the epoch; never changes.
-    :ivar last_used_at: Milliseconds since the epoch, of the last install or update.
-    :ivar plugins: Ids of every plugin it has signed, in the order they were seen.
+    :ivar public_key: The Ed25519 key, 64 hexadecimal digits.
+    :ivar label: What it was first accepted for: a plugin's id, and its address.
+    :ivar trusted_at: When it was accepted: milliseconds since the epoch.
+    :ivar last_used_at: The same, of the last install or update that it signed.
     """
 
     public_key: Annotated[str, Text(64, like=r"[0-9a-f]+", least=64)]
     label: str
     trusted_at: int
     last_used_at: int
+
+
+@frozen
+class AcceptedKey(_Key):
+    """
+    The record of a key the user has accepted.
+
+    :ivar plugins: Ids of every plugin it has signed, in the order they were seen.
+    """
+
     plugins: list[str]
 
 
 @frozen
-class KeyEntry:
+class KeyEntry(_Key):
     """
     An accepted key.
 
     :ivar key_id: Its fingerprint.
-    :ivar public_key: The Ed25519 key, 64 hexadecimal digits.
-    :ivar label: What it was first accepted for: a plugin's id, and its address.
-    :ivar trusted_at: When it was accepted: milliseconds since the epoch.
-    :ivar last_used_at: The same, of the last install or update that it signed.
     :ivar seen_for: Ids of every plugin it has signed, in the order they were seen.
     :ivar installed: Ids of the installed plugins it has signed, sorted.
     """
 
     key_id: str
-    public_key: str
-    label: str
-    trusted_at: int
-    last_used_at: int
     seen_for: list[str]
     installed: list[str]
 
@@ -307,16 +309,11 @@ class Trust:
         entries = []
         for of, value in self._records.entries(KEYS).items():
             if (key := _read(of, value)) is not None:
+                ids = sorted(name for name, by in installed.items() if by == of)
+                about = asdict(key, recurse=False)
+                seen = about.pop("plugins")
                 entries.append(
-                    KeyEntry(
-                        of,
-                        key.public_key,
-                        key.label,
-                        key.trusted_at,
-                        key.last_used_at,
-                        key.plugins,
-                        sorted(name for name, by in installed.items() if by == of),
-                    )
+                    KeyEntry(**about, key_id=of, seen_for=seen, installed=ids)
                 )
         return sorted(entries, key=lambda one: (-one.last_used_at, one.key_id))
 

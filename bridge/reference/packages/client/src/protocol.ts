@@ -76,11 +76,11 @@ export type InstalledVersion = {
 
 /** An accepted key. */
 export type KeyEntry = {
-  /** Its fingerprint. */ keyId: string;
-  /** The Ed25519 key, 64 hexadecimal digits. */ publicKey: string;
+  /** The Ed25519 key, 64 hexadecimal digits; 64 characters, matching [0-9a-f]+. */ publicKey: string;
   /** What it was first accepted for: a plugin's id, and its address. */ label: string;
   /** When it was accepted: milliseconds since the epoch. */ trustedAt: number;
   /** The same, of the last install or update that it signed. */ lastUsedAt: number;
+  /** Its fingerprint. */ keyId: string;
   /** Ids of every plugin it has signed, in the order they were seen. */ seenFor: Array<string>;
   /** Ids of the installed plugins it has signed, sorted. */ installed: Array<string>;
 };
