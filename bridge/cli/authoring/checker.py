@@ -76,7 +76,6 @@ class Checker:
     _tree: Tree = field(init=False, default=Tree({}))
     _manifest: manifest.Manifest | None = field(default=None, init=False)
     _reading: Reading | None = field(default=None, init=False)
-    _reaches_out: bool = field(default=True, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.report = Report.begin(self._place.profile.name)
@@ -135,11 +134,7 @@ class Checker:
 
     async def _policy(self) -> str:
         hits = await self._scan()
-        # There may be more than are reported.
-        self._reaches_out = len(hits) >= POLICY_HITS
-        for hit in hits:
-            self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
-            self.report.hits.append(shown_hit(self._copy, hit))
+        self.report.hits += (shown_hit(self._copy, hit) for hit in hits)
         if hits:
             # The daemon names the first one; here are all of them.
             raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
@@ -195,7 +190,9 @@ class Checker:
     def _need_own_files(self) -> None:
         """Check that nothing but the plugin's files would be read."""
         self._need_reading()
-        if self._reaches_out:
+        hits = self.report.hits
+        # There may be more than are reported.
+        if len(hits) >= POLICY_HITS or any(hit.rule == OUTSIDE for hit in hits):
             raise not_done("the sources may name files outside the plugin")
 
     async def _signature(self) -> str:
