@@ -54,9 +54,8 @@ class ProgressLine:
 
     stream: TextIO
     prompts: bool = True
-    _last: str = field(default="", init=False)
+    _last: str | None = field(default=None, init=False)
     _reached: int = field(default=0, init=False)
-    _shown: bool = field(default=False, init=False)
 
     def report(self, data: Any) -> None:
         """
@@ -73,7 +72,6 @@ class ProgressLine:
             message = f"{where if self.prompts else 'No prompt is shown'}: {message}"
         if takes_escapes(self.stream):
             self._write(self._bar(message))
-            self._shown = True
         elif message != self._last:
             self._write(f"{message}\n")
         self._last = message
@@ -85,9 +83,9 @@ class ProgressLine:
 
     def end(self) -> None:
         """Remove the bar; the next operation begins a new one."""
-        if self._shown:
+        if self._last is not None and takes_escapes(self.stream):
             self._write(_ERASED)
-        self._shown, self._reached, self._last = False, 0, ""
+        self._reached, self._last = 0, None
 
     def _bar(self, message: str) -> str:
         done = _WIDTH * self._reached // len(_ORDER)

@@ -77,15 +77,13 @@ class Checker:
     _manifest: manifest.Manifest | None = field(default=None, init=False)
     _reading: Reading | None = field(default=None, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self.report = Report.begin(self._place.profile.name)
-
     @property
     def _copy(self) -> Path:
         return self._scratch / "tree"
 
     async def run(self) -> Report:
         """Take every step that can be taken, even after others failed."""
+        self.report = Report.begin(self._place.profile.name)
         for name, step in STEPS.items():
             self.report.steps.append(await self._taken(name, step))
         self.report.finish()

@@ -68,18 +68,14 @@ class Repository:
 
     :ivar at: The commit of ``HEAD``.
     :ivar branch: The branch that is checked out.
-    :ivar subject: The first line of the commit's message.
     :ivar manifest: As it is committed.
-    :ivar released: The version that the last signed commit has; ``None`` without one.
     """
 
     root: Path
     profile: HostProfile
     at: str
     branch: str
-    subject: str
     manifest: Manifest
-    released: str | None
 
     @classmethod
     def read(cls, root: Path, profile: HostProfile) -> Repository:
@@ -102,17 +98,7 @@ class Repository:
         content = _blob(root, at, MANIFEST_FILE)
         if content is None:
             raise CommandError(f"{MANIFEST_FILE} is not committed")
-        signed = worktree.last_signed(root)
-        subject = git(root, "log", "-1", "--format=%s", "--no-show-signature", at)
-        return cls(
-            root,
-            profile,
-            at,
-            branch,
-            subject.decode("utf-8", "replace").strip(),
-            read_manifest(content, profile),
-            _version_at(root, signed),
-        )
+        return cls(root, profile, at, branch, read_manifest(content, profile))
 
     def signer_before(self, release: Release) -> str | None:
         """Return the fingerprint of the key that signed what users may have."""
@@ -155,15 +141,17 @@ class Repository:
         if tagged == self.at:
             return Release(self.manifest.version, True, True)
         # A hook may have added to it.
-        if tagged is None and release.subject in self.subject:
+        subject = ("log", "-1", "--format=%s", "--no-show-signature", self.at)
+        if tagged is None and release.subject.encode() in git(self.root, *subject):
             return Release(self.manifest.version, True)
         return None
 
     def _check_newer(self, version: str) -> Release:
         release = Release(version)
-        if self.released is not None and not is_lower(self.released, version):
+        released = _version_at(self.root, worktree.last_signed(self.root))
+        if released is not None and not is_lower(released, version):
             raise CommandError(
-                f"{version} is not newer than {self.released}, which is the last "
+                f"{version} is not newer than {released}, which is the last "
                 "version that was signed"
             )
         if is_lower(version, self.manifest.version):
