@@ -89,7 +89,7 @@ class Link:
     _place: Paths
     _built: Callable[[], object]
     _seen: Snapshot | None = field(default=None, init=False)
-    _due: bool = field(default=True, init=False)
+    _known: Snapshot | None = field(default=None, init=False)
     _sent: Any = field(default=None, init=False)
     _linked_as: tuple[str, str] | None = field(default=None, init=False)
     _log_fault: str = field(default="", init=False)
@@ -140,11 +140,10 @@ class Link:
         """
         self._show_log()
         found = snapshot(self._root)
-        if found != self._seen:
-            self._seen, self._due = found, True
-        elif self._due:
-            self._due = False
+        if found == self._seen != self._known:
+            self._known = found
             self._link(found)
+        self._seen = found
 
     def _link(self, found: Snapshot) -> None:
         """
