@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
@@ -235,15 +234,6 @@ def at_least(level: str, observer: ILogObserver) -> ILogObserver:
     """
     least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
     return FilteringLogObserver(observer, [least])
-
-
-def to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether ``stream`` is what ``JOURNAL_STREAM`` names (systemd.exec(5))."""
-    try:
-        found = os.fstat(stream.fileno())
-    except (OSError, ValueError):
-        return False
-    return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
 @implementer(ILogObserver)

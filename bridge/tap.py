@@ -159,7 +159,6 @@ def _exit_on_error(make: Callable[[], T]) -> T:
         return make()
     except UserError as e:
         supervisor().failed(str(e))
-        sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
 
 

@@ -19,10 +19,10 @@ from bridge.daemonlog import (
     at_least,
     open_daemon_log,
     read_event,
-    to_journal,
 )
 from bridge.datadir.paths import DataDir
 from bridge.protocol.limits import DAEMON_LOG_BYTES
+from bridge.system.supervision import to_journal
 
 from .directories import fresh_directory
 

@@ -1,14 +1,8 @@
-"""
-Notifies a service supervisor such as systemd: ready, alive, stopping.
-
-The protocol is one datagram per message to the socket that ``NOTIFY_SOCKET`` names
-(sd_notify(3)).  Without such a socket nothing is sent.
-"""
+"""Notifies a service supervisor such as systemd: ready, alive, stopping."""
 
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import MutableMapping
 from functools import cache
 from typing import Final
@@ -17,8 +11,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from ..classes import define
+from ..system.supervision import SOCKET, notify, report_failure
 
-_SOCKET: Final = "NOTIFY_SOCKET"
 _INTERVAL: Final = "WATCHDOG_USEC"
 _PROCESS: Final = "WATCHDOG_PID"
 
@@ -28,8 +22,7 @@ class Supervisor:
     """
     The supervisor that started this process, if one did.
 
-    :ivar address: Its socket: a path, or an abstract name that starts with ``@``;
-        "" when there is none.
+    :ivar address: Its socket, as ``notify`` takes it; "" when there is none.
     :ivar alive_seconds: How often it wants a sign of life; 0 when it wants none.
     """
 
@@ -47,7 +40,7 @@ class Supervisor:
         :param environ: Its ``NOTIFY_SOCKET`` and ``WATCHDOG_*`` are removed.
         :param pid: This process; the watchdog may be for another.
         """
-        address = environ.pop(_SOCKET, "")
+        address = environ.pop(SOCKET, "")
         interval = environ.pop(_INTERVAL, "")
         process = environ.pop(_PROCESS, str(pid))
         watched = process == str(pid) and interval.isascii() and interval.isdigit()
@@ -76,8 +69,8 @@ class Supervisor:
         return f"STATUS={'; '.join(filter(None, (self._where, self._problem)))}"
 
     def failed(self, reason: str) -> None:
-        """Send why the daemon does not start."""
-        self._send(f"STATUS=could not start: {' '.join(reason.split())}")
+        """See ``report_failure``."""
+        report_failure(reason, self.address)
 
     def stopping(self) -> None:
         """Send STOPPING; the signs of life continue until ``close``."""
@@ -89,18 +82,7 @@ class Supervisor:
             self._watch.stop()
 
     def _send(self, text: str) -> None:
-        if not self.address:
-            return
-        name = self.address
-        if name.startswith("@"):
-            name = "\0" + name[1:]
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-                sender.setblocking(False)
-                sender.sendto(text.encode(), name)
-        except OSError:
-            # A supervisor that does not listen is ignored.
-            return
+        notify(self.address, text)
 
 
 @cache

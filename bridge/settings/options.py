@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -19,6 +18,7 @@ from click.shell_completion import CompletionItem
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
+from ..system.supervision import SOCKET, report_failure
 from .config import BY_NAME, OPTIONS, SHIPPED, Config, ConfigError, Option
 from .configfile import config_path, read_file
 from .host import HostProfile, Names, load_profile
@@ -260,7 +260,7 @@ def refusing() -> Iterator[None]:
         why = f"{message}; see {path} --help"
     else:
         return
-    sys.stderr.write(f"{_PROGRAM}: {why}\n")
+    report_failure(why, os.environ.get(SOCKET, ""))
     raise SystemExit(2)
 
 

@@ -24,7 +24,7 @@ from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
 from ..daemon.listening import StartError, bind, inherited_socket
 from ..daemon.sd_notify import supervisor
-from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
+from ..daemonlog import LogPush, Output, at_least, open_daemon_log
 from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
@@ -44,6 +44,7 @@ from ..settings.config import Config
 from ..settings.options import Paths
 from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder
+from ..system.supervision import to_journal
 from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health

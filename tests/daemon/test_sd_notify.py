@@ -1,9 +1,13 @@
+import os
 import socket
+import tempfile
+from unittest.mock import patch
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.daemon.sd_notify import Supervisor
+from bridge.settings.options import daemon_command, parsed
 
 from ..directories import fresh_directory
 
@@ -32,9 +36,24 @@ class SupervisorTests(SynchronousTestCase):
         return Supervisor.find({"NOTIFY_SOCKET": self.path, **environ}, 7)
 
     def test_failed(self) -> None:
-        """The reason is one line, or the rest would be read as other messages."""
-        self.find().failed("no\nREADY=1")
-        self.assertEqual(self.received(), ["STATUS=could not start: no READY=1"])
+        """The reason is one line, or the rest would be another message; an error."""
+        with (
+            tempfile.TemporaryFile("w+") as stream,
+            patch("sys.stderr", stream),
+            patch.dict(os.environ, {"NOTIFY_SOCKET": self.path}),
+        ):
+            found = os.fstat(stream.fileno())
+            os.environ["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino}"
+            wrong = ["--log=x"]
+            self.assertRaises(SystemExit, parsed, daemon_command(), wrong, "x run")
+            self.find().failed("no\nREADY=1")
+            stream.seek(0)
+            option, reason, _ = stream.read().splitlines()
+        self.assertEqual(reason, "<3>plugin-bridge: no")
+        told = option.replace("<3>plugin-bridge:", "STATUS=could not start:")
+        self.assertIn("start: --log: ", told)
+        expected = [told, "STATUS=could not start: no READY=1"]
+        self.assertEqual(self.received(), expected)
 
     def test_alive(self) -> None:
         """A sign of life is sent twice in each interval."""
