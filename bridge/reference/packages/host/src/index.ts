@@ -12,7 +12,8 @@ import { browser } from "./environment.js";
 function takeFromAddress(preferences: Preferences): void {
   if (namesDaemon(location.hash)) {
     preferences.follow(location.hash);
-    history.replaceState(null, "", location.pathname + location.search);
+    const [route = ""] = /^#\/[^&]*/.exec(location.hash) ?? [];
+    history.replaceState(null, "", location.pathname + location.search + route);
   }
 }
 

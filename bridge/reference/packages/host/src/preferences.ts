@@ -99,10 +99,10 @@ export class Preferences {
     return this.offered || this.token;
   }
 
-  /** What takes both to a page that is loaded again; empty where the browser keeps them. */
-  get fragment(): string {
+  /** Both, as a link names them to a page that is loaded again; empty where the browser keeps them. */
+  get named(): string {
     return [ENDPOINT_KEY, TOKEN_KEY].some((key) => this.#storage.forgets(key))
-      ? `#${String(new URLSearchParams({ endpoint: this.endpoint, token: this.token }))}`
+      ? String(new URLSearchParams({ endpoint: this.endpoint, token: this.token }))
       : "";
   }
 

@@ -14,7 +14,7 @@ import { Announcer } from "./announcer.js";
 import { PluginCatalog } from "./catalog.js";
 import type { Preview } from "./entries.js";
 import { LogBuffer } from "./logbuffer.js";
-import { type AddressBar, Navigation, type Route, pluginRoute } from "./navigation.js";
+import { type AddressBar, Navigation, type Route, fragmentOf, pluginRoute } from "./navigation.js";
 import { Operations, type Task } from "./operations.js";
 import type { Questions } from "./questions.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
@@ -195,7 +195,7 @@ export class PageModel {
   /** Load the page again, unless the user wants to stay. */
   readonly reload = async (): Promise<void> => {
     if (await this.navigation.mayLeave()) {
-      this.#tab.reload();
+      this.#beginAgain();
     }
   };
 
@@ -246,10 +246,10 @@ export class PageModel {
     this.#beginAgain();
   }
 
-  /** Load the page again, with what the preferences are by now. */
+  /** Load the page again where it is, with what the preferences are by now. */
   #beginAgain(): void {
-    const { fragment } = this.preferences;
-    void (fragment === "" ? this.#tab.reload() : this.#tab.bar.write(fragment));
+    const { named } = this.preferences;
+    void (named === "" ? this.#tab.reload() : this.#tab.bar.write(`${fragmentOf(this.route)}&${named}`));
   }
 
   /** Read everything again; called when a connection opens. */
