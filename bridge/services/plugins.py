@@ -6,9 +6,9 @@ The operations themselves are in ``bridge.plugins``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import asdict, evolve, field
 
@@ -18,7 +18,7 @@ from ..classes import define, frozen
 from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
-from ..plugins.installed.records import Trust, read_records
+from ..plugins.installed.records import Record, Trust, read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.changes import PluginChanges, UpdateResult
 from ..plugins.operations.jobs import Job, Jobs, Progress, Request
@@ -28,7 +28,7 @@ from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Preview, Previewer
 from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
-from ..protocol.errors import bad_request
+from ..protocol.errors import BridgeError, bad_request
 from ..protocol.steps import Step
 from ..protocol.wire import AnyParams, unstructure
 from ..rpc.hub import Event
@@ -53,6 +53,8 @@ from .pluginmessages import (
     UpdateParams,
     with_trust,
 )
+
+T = TypeVar("T")
 
 
 @frozen
@@ -212,14 +214,28 @@ class PluginService:
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
     async def _listed(self) -> PluginList:
-        """List what is installed: again, when that has changed meanwhile."""
-        trees, before, listing = self._trees, None, PluginList([], [])
+        return self._rebuild.completed(await self._read(self._trees.listing))
+
+    async def _read(self, read: Callable[..., T], *of: str) -> T:
+        """Read trees: again, when what is installed or linked changes meanwhile."""
+        now = await self._plugins_now()
         while True:
-            now = read_records(self._store), {*trees.unsettled}, {**trees.linked}
-            if now == before:
-                return self._rebuild.completed(listing)
-            listing = await self._in_thread(trees.listing, now[0])
-            before = now
+            before, refusal = now, None
+            try:
+                found: T = await self._in_thread(read, *of, before[0])
+            except BridgeError as e:
+                refusal = e
+            now = await self._plugins_now()
+            if now != before:
+                continue
+            if refusal is not None:
+                raise refusal
+            return found
+
+    async def _plugins_now(self) -> tuple[Mapping[str, Record], object, object]:
+        trees = self._trees
+        async with trees.moving:
+            return read_records(self._store), {*trees.unsettled}, {**trees.linked}
 
     @method(AboutParams, About)
     async def about(self, params: AboutParams) -> About:
@@ -231,10 +247,7 @@ class PluginService:
             ``policy``, ``unsigned``, ``not_trusted``, ``downgrade`` or
             ``reinstall_required``.
         """
-        plugin_id = check_id(params.id)
-        records = read_records(self._store)
-        about: About = await self._in_thread(self._trees.about, plugin_id, records)
-        return about
+        return await self._read(self._trees.about, check_id(params.id))
 
     @method(
         CheckUpdatesParams,

@@ -71,13 +71,13 @@ class PluginServiceTests(ServiceCase):
 
     def begin_uninstall(self):
         """Move a plugin's tree away; its record is still there."""
-        self.call("install", url=url_of("good"))
         self.bench.threads.slow = "do"
         self.calling("uninstall", {"id": "good"}).addErrback(lambda _: None)
         self.bench.journal.read().do(self.bench.data.plugins)
 
     def test_build_beside_a_change(self):
         """All who ask wait for its end, which the list says, and share a build."""
+        self.call("install", url=url_of("good"))
         self.begin_uninstall()
         asked = [self.calling("build", {}) for _ in range(3)]
         said = [job["message"] for job in self.call("operations")["operations"]]
@@ -96,19 +96,32 @@ class PluginServiceTests(ServiceCase):
         self.assert_refused("about", {"id": "../x"}, "invalid_id: ")
         self.call("install", url=url_of("good"))
         self.assertEqual(self.call("about", id="good"), {"readme": "", "icon": ""})
-        # What is uninstalled meanwhile is no failed operation's.
-        self.bench.threads.slow = "about"
-        self.bench.threads.before = {"exists": self.bench.threads.go_on}
+        self.bench.threads.before = {"about": self.begin_uninstall}
         asked = self.calling("about", {"id": "good"})
-        self.call("uninstall", id="good")
+        self.bench.threads.go_on()
         error = self.failureResultOf(asked, BridgeError).value
-        self.assertRegex(error.message, "^not_installed: its directory is gone")
+        self.assertEqual(error.message, "not_installed: good is not installed")
         self.call("install", url=url_of("good"))
         # A newer release may demand what the tree has not.
         self.patch(manifest, "ENTRY_FILE", "other.ts")
         self.assert_refused("about", {"id": "good"}, "manifest_invalid: ")
         (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
         self.assert_refused("about", {"id": "good"}, "unsigned: ")
+
+    def test_list_beside_a_change(self):
+        """A list that a change overtakes is made again, also when that is undone."""
+        threads, full = self.bench.threads, OSError(28, "No space left on device")
+        for failing, left in ((set(), []), ({"replace"}, ["good"])):
+            self.call("install", url=url_of("good"))
+            threads.before = {"listing": self.begin_uninstall}
+            listing = self.calling("list", {})
+            self.bench.writes.failing = dict.fromkeys(failing, full)
+            threads.slow = "listing"
+            threads.step()
+            threads.go_on()
+            listed = self.successResultOf(listing)
+            plugins = [one["id"] for one in listed["plugins"]]
+            self.assertEqual((plugins, listed["broken"]), (left, []))
 
     def test_attack_lists_without_end(self):
         """Two runs are for all who ask at once, and neither lists what is gone."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from attrs import evolve, field, fields
+from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...classes import define, frozen
@@ -141,6 +142,7 @@ class Trees:
         of this id, if there is one.  Only kept in memory.
     :ivar unsettled: The plugins whose tree may not be the recorded one, since an
         operation on it can't be taken back yet.
+    :ivar moving: Held from before a tree is moved until its record is changed too.
     """
 
     _data: DataDir
@@ -148,6 +150,7 @@ class Trees:
     _random: Callable[[], str]
     linked: dict[str, LinkedTree] = field(factory=dict, init=False)
     unsettled: set[str] = field(factory=set, init=False)
+    moving: DeferredLock = field(factory=DeferredLock, init=False)
 
     _log: ClassVar[Logger] = Logger()
 

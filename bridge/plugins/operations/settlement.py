@@ -127,8 +127,7 @@ class InstalledSet(BuiltSet):
         self._pending = exchange
         try:
             await self._in_thread(self._journal.begin, exchange)
-            await self._in_thread(exchange.do, self._trees.directory)
-            await self._record(edits)
+            await self._exchange(exchange, edits)
             if exchange.new is not None:
                 await self._push_entries()
                 job.reached(Step.BUILD, "Building the bundle")
@@ -219,6 +218,16 @@ class InstalledSet(BuiltSet):
         finally:
             if cutting.active():
                 cutting.cancel()
+
+    async def _exchange(self, exchange: Exchange, edits: Sequence[Edit]) -> None:
+        """Move the trees and edit the state, while nobody compares the two."""
+        async with self._trees.moving:
+            try:
+                await self._in_thread(exchange.do, self._trees.directory)
+                await self._record(edits)
+            except Exception:
+                self._trees.unsettled.add(exchange.plugin_id)  # until ``settle``
+                raise
 
     async def _record(self, edits: Sequence[Edit]) -> None:
         try:
