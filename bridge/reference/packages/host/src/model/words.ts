@@ -31,7 +31,7 @@ const NOT_DONE: { readonly [kind in OperationKind]: string } = {
 const REFUSALS: { readonly [prefix: string]: string } = {
   already_installed: "You have this plugin already.",
   approval_unavailable: "This computer can't show the question. Nothing changed.",
-  build_failed: "~. The page can't be built with it.",
+  build_failed: "~. The page couldn't be built.",
   busy: "The bridge is busy with another plugin. Try again in a moment.",
   cancelled: "Cancelled. Nothing changed.",
   clone_failed: "The repository couldn't be downloaded.",
