@@ -268,19 +268,21 @@ class DaemonTests(TestCase):
         """The reason is one line; the exit status is 1."""
         taken = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        options = self.options(f"--listen={address}")
-        options.paths.data.create()
-        left = options.paths.data.address
-        left.write_text("127.0.0.1:5555\n")
-        status, line = self.refused(lambda: tap.makeService(options))
-        self.assertEqual(status, 1)
-        # No command believes an address of a daemon that was killed.
-        self.assertFalse(left.exists())
-        self.assertEqual(
-            line,
-            f"plugin-bridge: cannot listen on {address}: another program does; "
-            "end it, or set BRIDGE_LISTEN\n",
-        )
+        for is_unit, who in (
+            (False, "another program does; end it, or set BRIDGE_LISTEN"),
+            (True, "plugin-bridge.socket does; run: systemctl --user stop plugin-bri"),
+        ):
+            self.patch(assembly, "is_socket_on", lambda _: is_unit)  # noqa: B023
+            self.data = fresh_directory(self)
+            left = self.data / "address"
+            left.write_text("127.0.0.1:5555\n")
+            options = self.options(f"--listen={address}")
+            status, line = self.refused(partial(tap.makeService, options))
+            self.assertEqual(status, 1)
+            start = f"plugin-bridge: cannot listen on {address}: {who}"
+            self.assertEqual(line[: len(start)], start)
+            # No command believes an address of a daemon that was killed.
+            self.assertFalse(left.exists())
 
     def test_locked_directory(self):
         """A directory in use, and one that can't be made, are reported in one line."""

@@ -19,11 +19,12 @@ from ..datadir.ownership import NotOwnError, check_above, make_directories
 from ..datadir.paths import DataDir, write_atomically
 from ..protocol.text import visible
 from ..settings.options import Paths, is_usual
+from ..settings.values import Address
 from ..system.locks import holder
 from .npm import SetupError
 
 UNIT: Final = "plugin-bridge.service"
-_SOCKET: Final = "plugin-bridge.socket"
+SOCKET_UNIT: Final = "plugin-bridge.socket"
 _SYSTEMCTL: Final = "systemctl"
 _SECONDS: Final = 120.0
 
@@ -164,12 +165,20 @@ def is_service_of(place: Paths) -> bool:
         return _names(place.data)
     # That of the package has no options; one that runs has another directory's lock.
     usual = is_usual(place) and _main_pid() is None
-    return usual and _is_enabled(UNIT, _SOCKET)
+    return usual and _is_enabled(UNIT, SOCKET_UNIT)
 
 
 def unit_to_start() -> str:
     """Return the unit that starts the service: the socket's where that is enabled."""
-    return _SOCKET if _is_enabled(_SOCKET) else UNIT
+    return SOCKET_UNIT if _is_enabled(SOCKET_UNIT) else UNIT
+
+
+def is_socket_on(address: Address) -> bool:
+    """Whether the socket unit listens on an address, to start the service."""
+    about = ""
+    with suppress(SetupError):
+        about = _systemctl("show", "--property=ActiveState,Listen", SOCKET_UNIT)
+    return "ActiveState=active\n" in about and f"Listen={address} " in about
 
 
 def wake(place: Paths) -> None:
@@ -177,7 +186,7 @@ def wake(place: Paths) -> None:
     if holder(place.data.lock) is not None or is_written() or not is_service_of(place):
         return
     with suppress(SetupError):
-        _systemctl("is-active", _SOCKET)
+        _systemctl("is-active", SOCKET_UNIT)
         _systemctl("start", UNIT)
 
 
@@ -199,7 +208,7 @@ def remove_service() -> None:
     :raise SetupError: systemd refuses.
     """
     if not is_written():
-        _systemctl("disable", "--now", UNIT, _SOCKET)
+        _systemctl("disable", "--now", UNIT, SOCKET_UNIT)
         return
     _systemctl("disable", "--now", UNIT)
     unit_path().unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from ..concurrency.threads import Pool
 from ..daemon.banner import Banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
-from ..daemon.listening import StartError, bind, inherited_socket
+from ..daemon.listening import Listening, StartError, bind, inherited_socket
 from ..daemon.sd_notify import supervisor
 from ..daemonlog import LogPush, Output, at_least, open_daemon_log
 from ..datadir.paths import DataDir
@@ -36,12 +36,14 @@ from ..protocol.session import Rates
 from ..protocol.text import Secrets
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import build_problem
+from ..provision.service import SOCKET_UNIT, is_socket_on
 from ..provision.setup import renew_sources
 from ..rpc.hub import Event, Hub
 from ..rpc.registry import Dispatcher
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
+from ..settings.values import Address
 from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder
 from ..system.supervision import to_journal
@@ -96,7 +98,7 @@ def assemble(
         return problem
 
     plugins = make_plugins(core, approver, cannot_build)
-    listening = inherited_socket() or bind(config.listen)
+    listening = inherited_socket() or _bound(config.listen)
     writer, discarded = open_page_log(config, data, threads.logs)
     kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, core.now, secrets)
@@ -164,6 +166,18 @@ def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Gua
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
     return Guard(added, token, bucket(), bucket(), bucket(), port)
+
+
+def _bound(address: Address) -> Listening:
+    try:
+        return bind(address)
+    except StartError:
+        if is_socket_on(address):
+            raise StartError(
+                f"cannot listen on {address}: {SOCKET_UNIT} does; run: systemctl "
+                f"--user stop {SOCKET_UNIT}"
+            ) from None
+        raise
 
 
 def _lock(data: DataDir) -> Lock:

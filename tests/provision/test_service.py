@@ -7,6 +7,7 @@ from bridge.cli.connection import connect
 from bridge.provision import service
 from bridge.provision.npm import SetupError
 from bridge.settings.options import locate
+from bridge.settings.values import Address
 
 from ..npm import ROOT
 from .systemctl import SystemctlCase, unit_of
@@ -89,6 +90,11 @@ class ServiceTests(SystemctlCase):
         service.remove_service()
         stopped = f"--user disable --now {UNIT} plugin-bridge.socket"
         self.assertEqual(self.asked(), [stopped])
+        shown = "Listen=127.0.0.1:1 (Stream)\nActiveState=active\n"
+        (self.fake / "pid").write_text(shown)
+        for port, is_there in ((1, True), (2, False)):
+            found = service.is_socket_on(Address("127.0.0.1", port))
+            self.assertEqual(found, is_there)
 
     def test_unit_of_somebody_else(self) -> None:
         """A unit that was written by hand stays."""
