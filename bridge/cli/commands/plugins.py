@@ -96,19 +96,10 @@ def update(session: Session, ids: tuple[str, ...], every: bool) -> int:
     with the next plugin; with --all the status is also 1 when it is not known of a
     plugin whether it is behind.
     """
-    if ids:
-        return update_some(session, list(dict.fromkeys(ids)))
-    return update_all(session) if every else show(session)
-
-
-def update_some(session: Session, ids: list[str]) -> int:
-    """
-    Update plugins; return the exit status.
-
-    :raise CommandError: One is not installed; nothing was updated.
-    """
+    if not ids:
+        return update_all(session) if every else show(session)
     installed.check_installed(session, *ids)
-    done, status = _update(session, ids)
+    done, status = _update(session, list(dict.fromkeys(ids)))
     session.print({"updated": done}, [])
     return status
 
