@@ -170,8 +170,7 @@ class DaemonTests(TestCase):
         bus.kill()
         bus.activatable(SERVICE, f"/usr/bin/touch {bus.directory}/started")
         bus.start()
-        self.patch(os, "environ", {**os.environ, **bus.environment})
-        await (await self.begun("--sink=freedesktop"))._settling
+        self.assertEqual(await self.timers(bus.environment), [])
         self.assertIn("freedesktop [down]", self.printed())
         self.assertIn("server is looked for at each prompt", self.printed())
         self.assertFalse((bus.directory / "started").exists())

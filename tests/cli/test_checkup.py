@@ -272,12 +272,6 @@ class DaemonTests(SynchronousTestCase):
         self.assertFalse(is_dev)
         return found
 
-    def test_another_program(self) -> None:
-        """Without our daemon, the program on the port is another one."""
-        found = self.found()
-        self.assertEqual(found.level, WRONG)
-        self.assertIn("another program, or a daemon with another data", found.text)
-
     def test_not_running(self) -> None:
         """How to start it is named: once, at each login, or the service right now."""
         self.listening.close()

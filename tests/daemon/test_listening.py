@@ -1,20 +1,16 @@
 import os
 import socket
-import stat
 import tempfile
 import threading
 from pathlib import Path
 
-from twisted.internet import reactor
-from twisted.internet.defer import maybeDeferred
-from twisted.internet.protocol import Factory, Protocol
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.daemon import listening
 from bridge.daemon.listening import Listening, StartError, bind, inherit, knock
 from bridge.settings.values import Address, UnixAddress, listened_on
 
-from ..directories import fresh_directory, planted
+from ..directories import planted
 
 PID = 4242
 
@@ -149,22 +145,6 @@ class BindTests(SynchronousTestCase):
         self.assertEqual(
             str(error), "cannot listen on 192.0.2.1:1: Cannot assign requested address"
         )
-
-
-class ServeTests(TestCase):
-    async def test_attack_unix_socket_opened_to_the_world(self) -> None:
-        """An adopted path keeps its mode, and is there for the next daemon."""
-        path = str(fresh_directory(self) / "s")
-        with socket.socket(socket.AF_UNIX) as given:
-            given.bind(path)
-            os.chmod(path, 0o600)
-            given.listen()
-            given.setblocking(False)
-            adopted = Listening(given.dup(), UnixAddress(path))
-            port = adopted.serve(reactor, Factory.forProtocol(Protocol))
-            self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600)
-            await maybeDeferred(port.stopListening)
-            self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
 
 class AddressFileTests(SynchronousTestCase):

@@ -45,7 +45,7 @@ class ActivationTests(HomeCase):
         client.connect(str(path))
         return client
 
-    def test_unix(self) -> None:
+    def test_attack_unix_socket_opened_to_the_world(self) -> None:
         """Over a path the same rules hold; commands find it; it stays, and private."""
         path = self.home / "s\u00f6cket"
         listening = self.enterContext(socket.socket(socket.AF_UNIX))

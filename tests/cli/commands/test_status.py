@@ -66,10 +66,9 @@ class OverviewTests(SynchronousTestCase):
         self.assertIn("--dev is on", found[1])
         # After an upgrade the daemon of before still runs.
         welcome |= {"services": good, "version": "0"}
-        for is_service, fix in ((False, "restart it"), (True, "systemctl --user rest")):
-            with patch.object(connection, "is_service_of", return_value=is_service):
-                found = problems_of(welcome, [], None, place)
-            self.assertIn(fix, found[0])
+        with patch.object(connection, "is_service_of", return_value=True):
+            found = problems_of(welcome, [], None, place)
+        self.assertIn("; run: systemctl --user restart plugin-bridge", found[0])
         self.assertIn("there is no bundle; run: plugin-bridge setup --host", found[1])
 
     def test_other_host(self):
@@ -95,3 +94,4 @@ class OverviewTests(SynchronousTestCase):
             data.address.write_text(f"{published}\n")
             found, _ = checkup.daemon(place, listen)
             self.assertIn(who, found.text)
+            self.assertEqual(found.level, checkup.Level.WRONG)
