@@ -123,6 +123,17 @@ class PluginServiceTests(ServiceCase):
             plugins = [one["id"] for one in listed["plugins"]]
             self.assertEqual((plugins, listed["broken"]), (left, []))
 
+    def test_list_while_an_update_is_undone(self):
+        """A list waits until the old tree is back."""
+        self.call("install", url=url_of("good"))
+        self.bench.publish_later()
+        self.bench.builder.outcomes = ["broken"]
+        self.bench.threads.slow = "undo"
+        self.calling("update", {"id": "good"}).addErrback(lambda _: None)
+        listing = self.calling("list", {})
+        self.bench.threads.go_on()
+        self.assertEqual(self.successResultOf(listing)["broken"], [])
+
     def test_attack_lists_without_end(self):
         """Two runs are for all who ask at once, and neither lists what is gone."""
         self.call("install", url=url_of("good"))

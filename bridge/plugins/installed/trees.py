@@ -142,7 +142,7 @@ class Trees:
         of this id, if there is one.  Only kept in memory.
     :ivar unsettled: The plugins whose tree may not be the recorded one, since an
         operation on it can't be taken back yet.
-    :ivar moving: Held from before a tree is moved until its record is changed too.
+    :ivar moving: Held from before a tree is moved until its record agrees with it.
     """
 
     _data: DataDir

@@ -10,6 +10,7 @@ after a kill.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from attrs import field
@@ -156,27 +157,38 @@ class InstalledSet(BuiltSet):
         if exchange is None:
             return
         done = exchange.is_done(self._store)
-        if not done:
-            # Until the trees are where they belong, nothing of the plugin is built.
-            self._trees.unsettled.add(exchange.plugin_id)
-        if exchange.is_recorded(self._store) and not done:
-            _take_back(exchange, self._store)
-        if not await self._in_thread(self._journal.exists):
-            self._trees.unsettled.discard(exchange.plugin_id)
-            self._pending = None  # nothing has moved
-            return
-        if not done and job is not None:
-            job.roll_back()
+        move, is_built = None, False
         try:
-            move = exchange.settling(self._store)
-            await self._in_thread(move, self._trees.directory)
-            self._trees.unsettled.discard(exchange.plugin_id)
+            async with self._trees.moving:
+                move = await self._settling(exchange, job, done=done)
+                if move is not None:
+                    await self._in_thread(move, self._trees.directory)
+                self._trees.unsettled.discard(exchange.plugin_id)
         finally:
-            is_built = await self._publish(job if done else None)
+            if move is not None:
+                is_built = await self._publish(job if done else None)
+        if move is None:
+            self._pending = None
+            return
         await self._store.commit([])
         # A bundle that may have what was taken back is built again by the next start.
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
+
+    async def _settling(
+        self, exchange: Exchange, job: Job | None, *, done: bool
+    ) -> Callable[[Path], None] | None:
+        """Return what moves the trees where they belong; ``None``: none has moved."""
+        if not done:
+            # Until the trees are where they belong, nothing of the plugin is built.
+            self._trees.unsettled.add(exchange.plugin_id)
+            if exchange.is_recorded(self._store):
+                _take_back(exchange, self._store)
+        if not await self._in_thread(self._journal.exists):
+            return None
+        if not done and job is not None:
+            job.roll_back()
+        return exchange.settling(self._store)
 
     def resume(self, exchange: Exchange) -> None:
         """
