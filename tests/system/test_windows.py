@@ -29,7 +29,6 @@ ELSEWHERE: Final = {
     "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
     "bridge/http/trust.py": "whose certificates it trusts",
     "bridge/daemon/controlsocket.py": "sockets that only POSIX has",
-    "bridge/daemon/sd_notify.py": "sockets that only POSIX has",
     "bridge/datadir/control.py": "sockets that only POSIX has",
 }
 """What else asks for a system, and for what: a port looks here, and in the package."""
