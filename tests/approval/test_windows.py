@@ -90,10 +90,7 @@ class WindowsApproverTests(ApproverContract, TestCase):
 
     async def test_other_error(self):
         """An error of any kind ends the question, and is not lost."""
-
-        def broken(*_):
-            raise ValueError("no such call")
-
+        broken = mock.Mock(side_effect=ValueError)
         approver = WindowsApprover("Sample", reactor, self.clock, broken)
         await self.assertFailure(approver.approve(PROMPT), ValueError)
         self.assertFalse(approver._is_standing)

@@ -15,7 +15,7 @@ from bridge.datadir.token import (
 from ..datadir.test_token import TokenCase
 
 
-class FollowedCase(TokenCase):
+class FollowedTests(TokenCase):
     def setUp(self) -> None:
         super().setUp()
         self.replaced: list[None] = []
@@ -31,8 +31,6 @@ class FollowedCase(TokenCase):
             self.token.look()
         return [formatEvent(event) for event in logs]
 
-
-class FollowedTests(FollowedCase):
     def test_rotation(self) -> None:
         """A second after a rotation the new token counts, and the old one does not."""
         self.token.look()
@@ -107,8 +105,6 @@ class FollowedTests(FollowedCase):
             self.assertEqual(self.logged(), [])
         self.assertEqual(self.logged()[0], "the pairing token can be used again")
 
-
-class MatchTests(FollowedCase):
     def test_not_shown(self) -> None:
         """The token's representation, which may reach a log, does not show it."""
         self.assertNotIn(self.first.decode(), repr(self.token))

@@ -125,20 +125,12 @@ class GroupTests(OwnershipCase):
 
     def test_unknown_group(self):
         """A group or a user without a name is refused."""
-
-        def unknown(number):
-            raise KeyError(number)
-
-        self.patch(grp, "getgrgid", unknown)
+        self.patch(grp, "getgrgid", mock.Mock(side_effect=KeyError))
         self.refusal(self.path)
 
     def test_no_extended_attributes(self):
         """Where there are none, or they can't be listed, the mode decides."""
-
-        def refused(path):
-            raise OSError(95, "Operation not supported")
-
-        self.patch(os, "listxattr", refused)
+        self.patch(os, "listxattr", mock.Mock(side_effect=OSError))
         check(self.path)
 
 

@@ -130,11 +130,7 @@ class ConnectionTests(TestCase):
 
     async def test_signal_handler_that_raises(self):
         """It is logged, and the connection stays."""
-
-        def broken(signal):
-            raise ZeroDivisionError
-
-        self.us.link.received = broken
+        self.us.link.received = mock.Mock(side_effect=ZeroDivisionError)
         self.other.emit("Any", 1, "x", destination=self.us.name)
         await self.other.settled()
         await self.us.settled()

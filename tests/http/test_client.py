@@ -78,10 +78,7 @@ class SystemNamesTests(TestCase):
 
     async def test_unknown(self) -> None:
         """What can't be resolved has no address."""
-
-        def resolve(*args: object, **kwargs: object) -> Any:
-            raise socket.gaierror(socket.EAI_NONAME, "no")
-
+        resolve = mock.Mock(side_effect=socket.gaierror)
         self.assertEqual(await self.names(resolve).look_up("a.net"), [])
         self.assertEqual(await self.names().look_up("a" * 64 + ".net"), [])
 

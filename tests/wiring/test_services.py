@@ -49,11 +49,7 @@ class SinkTests(SynchronousTestCase):
 
     def test_sink_that_cannot_be_made(self):
         """It is skipped, which is logged; the daemon starts with the others."""
-
-        def broken(*_: object) -> None:
-            raise ZeroDivisionError
-
-        self.patch(services, "Overlay", broken)
+        self.patch(services, "Overlay", Mock(side_effect=ZeroDivisionError))
         self.assertEqual(self.names(), ["freedesktop"])
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 

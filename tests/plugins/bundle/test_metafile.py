@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from typing import Any
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -234,12 +235,8 @@ class PlaceTests(SynchronousTestCase):
         """An import that is spelled in another way has no line."""
         self.assertEqual(place("./x", b"import '\\u002e/x'"), "m.ts")
         self.assertEqual(place("./x", b"import './x/y'"), "m.ts")
-
-        def gone(path):
-            raise FileNotFoundError(path)
-
         edge = Edge("m\x1b.ts", "x", "x", external=False)
-        self.assertEqual(place_of(edge, gone), "m.ts")
+        self.assertEqual(place_of(edge, mock.Mock(side_effect=OSError)), "m.ts")
 
 
 class SpecifierTests(SynchronousTestCase):

@@ -58,10 +58,7 @@ class UnpackTests(SynchronousTestCase):
 
     def test_check_is_called(self) -> None:
         """What ``check`` raises ends it."""
-
-        def check() -> None:
-            raise KeyboardInterrupt
-
+        check = mock.Mock(side_effect=KeyboardInterrupt)
         pack = make_pack(packed(BASE))
         self.assertRaises(KeyboardInterrupt, unpack, pack, 1, check)
 

@@ -202,6 +202,5 @@ class RecoverTests(OperationTestCase):
         ):
             spoil()
             before = self.bench.left()
-            error = self.assertRaises(JournalError, self.recover)
-            self.assertIn(why, str(error))
+            self.assertRaisesRegex(JournalError, why, self.recover)
             self.assertEqual(self.bench.left(), before)

@@ -63,10 +63,7 @@ class ScannerCase(TestCase):
 class ScanTests(ScannerCase):
     async def test_nothing_to_read(self) -> None:
         """Without sources, no bundler is needed."""
-
-        def none() -> Executable:
-            raise BundlerError("there is none")
-
+        none = mock.Mock(side_effect=BundlerError("there is none"))
         scanner = Scanner(reactor, deferToThread, none, [])
         self.write("a.md", "eval(x)")
         self.assertEqual(await self.reports(scanner), [])
