@@ -20,42 +20,28 @@ RESOLVER = (
     f"MAP rebound.example {REBINDING_HOST}"
 )
 NEVER_READ = {
-    "image": "error",
-    "script": "error",
-    "module": "error",
-    "style": "error",
-    "events": "error",
+    **dict.fromkeys(("image", "script", "module", "style", "events"), "error"),
     # That something was queued does not mean that it was done.
-    "beacon": "queued true",
-    "beacon json": "queued true",
+    **dict.fromkeys(("beacon", "beacon json"), "queued true"),
+    "socket": "closed 1006",
 }
+FETCHES = (
+    *("simple", "no-cors", "no-cors post", "text", "json", "token", "describe"),
+    "worker",
+)
+FORMS = ("form", "form text", "form multipart", "frame")
 FOREIGN = {
     **NEVER_READ,
-    "simple": "blocked",
-    "no-cors": "blocked",
-    "no-cors post": "blocked",
-    "text": "blocked",
-    "json": "blocked",
-    "token": "blocked",
-    "describe": "blocked",
-    "form": "unreadable",
-    "form text": "unreadable",
-    "form multipart": "unreadable",
-    "frame": "unreadable",
-    "socket": "closed 1006",
-    "worker": "blocked",
+    **dict.fromkeys(FETCHES, "blocked"),
+    **dict.fromkeys(FORMS, "unreadable"),
 }
 OUTCOMES = {
     # A page of this machine may ask; but what it may do, the token decides.
     "local": {
         **FOREIGN,
-        "simple": "read 200",
-        "text": "read 401",
-        "json": "read 401",
-        "token": "read 200",
-        "describe": "read 200",
+        **dict.fromkeys(("simple", "token", "describe", "worker"), "read 200"),
+        **dict.fromkeys(("text", "json"), "read 401"),
         "socket": "open",
-        "worker": "read 200",
     },
     "foreign": FOREIGN,
     "sandbox": FOREIGN,
@@ -63,19 +49,8 @@ OUTCOMES = {
     # refusals; nothing else.
     "rebound": {
         **NEVER_READ,
-        "simple": "read 403",
-        "no-cors": "read 403",
-        "no-cors post": "read 403",
-        "text": "read 403",
-        "json": "read 403",
-        "token": "read 403",
-        "describe": "read 403",
-        "form": "read text",
-        "form text": "read text",
-        "form multipart": "read text",
-        "frame": "read text",
-        "socket": "closed 1006",
-        "worker": "read 403",
+        **dict.fromkeys(FETCHES, "read 403"),
+        **dict.fromkeys(FORMS, "read text"),
     },
 }
 
