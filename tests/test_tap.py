@@ -16,13 +16,13 @@ from typing import Any
 from unittest import mock
 
 import treq
+from twisted.application.service import Application
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, execute, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.internet.testing import MemoryReactorClock
 from twisted.logger import ILogObserver, Logger, LogPublisher, capturedLogs
 from twisted.python import usage
-from twisted.python.components import Componentized
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import daemonlog, tap
@@ -217,14 +217,7 @@ class DaemonTests(TestCase):
         daemon = tap.assemble(reactor, self.options())
         self.addCleanup(daemon._release)
         self.addCleanup(daemon._listening.close)
-
-        class Application(Componentized):
-            """An application."""
-
-            def addService(self, service):
-                """Take it."""
-
-        application = Application()
+        application = Application("bridge")
         daemon.setServiceParent(application)
         self.assertIs(application.getComponent(ILogObserver), daemon._output)
 

@@ -360,7 +360,6 @@ def paired(port: int, data: Path) -> Iterator[Page]:
 def running(
     home: Path,
     *options: str,
-    data: Path | None = None,
     more: Mapping[str, str] | None = None,
     host: str = "reference",
 ) -> Iterator[Daemon]:
@@ -368,9 +367,8 @@ def running(
     Run a daemon on a free port until the block ends.
 
     :param home: Its home directory; an empty one will do.
-    :param data: Its data directory; ``home/data`` by default.
     """
-    data = data or home / "data"
+    data = home / "data"
     line = command(
         "run", f"--host={host}", "--listen=127.0.0.1:0", f"--data-dir={data}", *options
     )

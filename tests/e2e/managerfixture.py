@@ -26,18 +26,10 @@ from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, run, running, set_up
+from .test_install import MAIN
 
 OTHER_SEED: Final = b"\x08" * 32
-_CARD = """\
-import { definePlugin } from '@bridge/plugin-api';
-
-export default definePlugin({
-  id: '%s',
-  activate(ctx) {
-    ctx.ui.card('%s').text('It runs.');
-  },
-});
-"""
+_CARD = MAIN.replace("'Marker of %s')", "'%s').text('It runs.')")
 
 
 class Desktop(Session):
