@@ -25,8 +25,6 @@ class NativeApproverTests(SynchronousTestCase):
         """A message box on Windows, and elsewhere a desktop, if there is one."""
         for platform, kind in (
             ("linux", DesktopApprover),
-            ("freebsd14", DesktopApprover),
-            ("darwin", DesktopApprover),
             ("win32", WindowsApprover),
         ):
             self.patch(sys, "platform", platform)

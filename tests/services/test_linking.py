@@ -19,7 +19,6 @@ class WorkTreeTests(SynchronousTestCase):
     def test_bad(self) -> None:
         """Anything else is refused, and none of it repeated."""
         for value in (
-            {},
             {"directory": "/a"},
             {"directory": "Zq9", "files": []},
             {"directory": "/Zq9\0", "files": []},
@@ -27,7 +26,6 @@ class WorkTreeTests(SynchronousTestCase):
             {"directory": "/a", "files": [""]},
             {"directory": "/a", "files": ["Zq9", "Zq9"]},
             {"directory": "/a", "files": [str(n) for n in range(TREE_FILES + 1)]},
-            {"directory": "/a", "files": [], "Zq9": 1},
         ):
             with self.assertRaises(BridgeError) as caught:
                 structure(converter, value, WorkTree)

@@ -52,7 +52,6 @@ class FieldTests(SynchronousTestCase):
         self.assertIsNone(jsontext.key_place(text, "c"))
         self.assertEqual(jsontext.key_place(b'\xef\xbb\xbf{"\\u0061": 1}', "a"), (1, 2))
         for text in (
-            b"[]",
             b'[{"b": 1}]',
             b'{"a": {"b": 1}}',
             b"}",
@@ -70,7 +69,6 @@ class FieldTests(SynchronousTestCase):
                 '{ "b" : ["a", "1"],\r\n\t"a"\n:"\\"" , "c": 0}',
                 '{ "b" : ["a", "1"],\r\n\t"a"\n:"2\\"é" , "c": 0}',
             ),
-            ('{"c": {"a": "1"}, "a": "1"}', '{"c": {"a": "1"}, "a": "2\\"é"}'),
             (
                 '\ufeff{"x": "\\"a\\": \\"1\\"", "a": "é"}',
                 '\ufeff{"x": "\\"a\\": \\"1\\"", "a": "2\\"é"}',
@@ -78,12 +76,7 @@ class FieldTests(SynchronousTestCase):
         ):
             replaced = jsontext.replace_string(before.encode(), "a", '2"é')
             self.assertEqual(replaced.decode(), after)
-        for text in (
-            '{"a": 1}',
-            '{"b": "1"}',
-            '{"b": ["a", "1"]}',
-            '{"b": {"a": "1"}}',
-        ):
+        for text in ('{"a": 1}', '{"b": "1"}'):
             self.assertRaises(
                 ValueError, jsontext.replace_string, text.encode(), "a", "2"
             )
