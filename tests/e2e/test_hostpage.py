@@ -36,13 +36,6 @@ class HostPageTests(HomeCase):
         self.page = write_host(self.home)
         self.profile = self.home / "my-host.toml"
 
-    def publish(self, forge):
-        """Publish a plugin for this host; gives its URL."""
-        tree = self.home / "my-greeter"
-        sign(tree, tree.name, load_profile(str(self.profile)), SEED, 1)
-        forge.publish(tree, "greeter")
-        return forge.url("greeter")
-
     def test_types(self):
         """Its sources pass the strict compiler."""
         options = {
@@ -63,7 +56,9 @@ class HostPageTests(HomeCase):
         """It pairs, lists, shows what is refused, installs, and runs the plugin."""
         self.assertLessEqual(len(self.page.splitlines()), LINES)
         forge = empty_forge(self)
-        url = self.publish(forge)
+        tree = self.home / "my-greeter"
+        sign(tree, tree.name, load_profile(str(self.profile)), SEED, 1)
+        forge.publish(tree, "greeter")
         themes = self.home / "themes"
         where = (f"--host={self.profile}", f"--data-dir={self.data}")
         sources = f"--host-sources={self.home / 'my-sources'}"
@@ -88,7 +83,7 @@ class HostPageTests(HomeCase):
                 browser.type("#install input", "http://127.0.0.1/x")
                 browser.click("#install button")
                 browser.until_text("#status", "Refused: ")
-                browser.type("#install input", url)
+                browser.type("#install input", forge.url("greeter"))
                 browser.click("#install button")
                 browser.until_text("#status", "Installed. Reload the page.")
                 browser.until_text("#plugins", "Greeter 1.0.0")

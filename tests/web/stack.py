@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Iterable, Iterator
 from http.client import HTTPResponse
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 from attrs import define, field, frozen
@@ -417,22 +418,11 @@ WAIT = write_request("POST", "/v1/sample/wait", (BEARER, JSON), b"{}")
 """A call that the test answers."""
 
 
-class _Received:
-    """What ``http.client`` takes for a socket."""
-
-    def __init__(self, received: bytes) -> None:
-        self._received = received
-
-    def makefile(self, _: str) -> BytesIO:
-        return BytesIO(self._received)
-
-
 def read_answer(received: bytes, method: str = "GET") -> Answer:
     """Read the response to one request as Python's HTTP client does."""
-    response = HTTPResponse(
-        _Received(received),  # type: ignore[arg-type]
-        method=method,
-    )
+    # All that it asks of a socket is the file to read from.
+    socket: Any = SimpleNamespace(makefile=lambda _: BytesIO(received))
+    response = HTTPResponse(socket, method=method)
     response.begin()
     headers: dict[str, str] = {}
     for name, value in response.getheaders():

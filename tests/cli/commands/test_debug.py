@@ -62,12 +62,6 @@ class EvalTests(CallCase):
             self.assertEqual(self.server.asked[-1][2]["code"], "return 1\n")
         self.assertEqual(self.server.asked[-1][2]["timeoutMs"], 60_000)
 
-    def test_no_answer(self):
-        """When no page answers, the daemon's refusal is reported; status 1."""
-        self.refusing("unavailable", "no page is paired")
-        why = "plugin-bridge eval: unavailable: no page is paired\n"
-        self.assertEqual(self.call("x"), (1, "", why))
-
     def test_usage(self):
         """A time that is none, and a snippet that is no text, are usage errors."""
         for arguments in (
