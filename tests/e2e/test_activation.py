@@ -69,17 +69,14 @@ class ActivationTests(HomeCase):
                     if status == 101:
                         token = read_token(self.data)
                         self.assertEqual(page.hello(token)["type"], "welcome")
-            self.commands_find_it()
+            # Commands find it by its data directory.
+            for name, words, shown in (
+                ("call", ["state/list", '{"ns": "x"}'], '"entries"'),
+                ("doctor", [], r"daemon: version .* unix:/"),
+                ("eval", ["return 1"], "no page is paired"),
+            ):
+                done = run(self.home, name, *self.where, *words)
+                self.assertRegex(done.stdout + done.stderr, shown)
             daemon.stop()
         # It is the supervisor's, which starts the next daemon at a connection.
         self.connected(path).close()
-
-    def commands_find_it(self) -> None:
-        """Commands find the daemon by its data directory."""
-        for name, words, shown in (
-            ("call", ["state/list", '{"ns": "x"}'], '"entries"'),
-            ("doctor", [], r"daemon: version .* unix:/"),
-            ("eval", ["return 1"], "no page is paired"),
-        ):
-            done = run(self.home, name, *self.where, *words)
-            self.assertRegex(done.stdout + done.stderr, shown)

@@ -60,8 +60,9 @@ class InstallCase(HomeCase):
         self.forge.publish(directory, name)
         return self.forge.url(name)
 
-    def daemon(self, *options):
-        return running(self.home, f"--ca-file={self.forge.ca_file}", *options)
+    def daemon(self, *options, more=None):
+        trust = f"--ca-file={self.forge.ca_file}"
+        return running(self.home, trust, *options, more=more)
 
     @property
     def bundle(self):

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 
-from .daemon import command, on_a_terminal, running, started
+from .daemon import command, on_a_terminal, started
 from .managerfixture import Desktop
 from .test_install import InstallCase, tree
 
@@ -19,17 +19,10 @@ class PromptTests(InstallCase):
         self.addCleanup(self.desktop.end)
         self.url = self.publish("good", tree("good"))
 
-    def daemon(self, *options):
-        return running(
-            self.home,
-            f"--ca-file={self.forge.ca_file}",
-            *options,
-            more=self.desktop.bus.environment,
-        )
-
     def test_asked_and_answered(self):
         """Prompts are confirmed and denied; what is over is not shown any more."""
-        with self.daemon() as daemon, daemon.page() as page:
+        desktop = self.desktop.bus.environment
+        with self.daemon(more=desktop) as daemon, daemon.page() as page:
             reported = "".join(daemon.lines)
             self.assertIn("none: privileged operations will be refused", reported)
             message = page.refusal("plugins", "install", {"url": self.url})

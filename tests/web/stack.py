@@ -165,15 +165,8 @@ class Page:
         return self
 
     def request(self, method: str, request_id: str = "1", **params: Any) -> Self:
-        return self.send(
-            {
-                "type": "request",
-                "id": request_id,
-                "service": "sample",
-                "method": method,
-                "params": params,
-            }
-        )
+        called = {"service": "sample", "method": method, "params": params}
+        return self.send({"type": "request", "id": request_id, **called})
 
     def take(self) -> list[Any]:
         """Return what was received since the last time."""

@@ -18,15 +18,8 @@ from .websocket.test_framing import RawCase
 MOST_FUNCTIONS = 70
 """How many of our functions a call may call, itself included."""
 
-REQUEST = text(
-    {
-        "type": "request",
-        "id": "12",
-        "service": "state",
-        "method": "get",
-        "params": {"ns": "host", "key": "a"},
-    }
-)
+_GET = {"service": "state", "method": "get", "params": {"ns": "host", "key": "a"}}
+REQUEST = text({"type": "request", "id": "12", **_GET})
 
 
 class CallTests(RawCase):
