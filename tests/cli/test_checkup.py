@@ -46,6 +46,13 @@ class DiskTests(SynchronousTestCase):
             self.assertTrue(finding.fix or finding.level is not WRONG)
         return found
 
+    def assert_wrong(self, name: str, text: str = "", fix: str = "") -> None:
+        """Something is wrong, in these words, and so is what to do."""
+        found = self.found()[name]
+        self.assertEqual(found.level, WRONG)
+        self.assertIn(text, found.text)
+        self.assertIn(fix, found.fix)
+
     def write(self, path: Path, content: str = "") -> None:
         write_files(path.parent, {path.name: content})
 
@@ -90,16 +97,13 @@ class DiskTests(SynchronousTestCase):
         self.addCleanup(acquire(self.data.lock).release)
         self.assertNotIn("journal", self.found())
         self.data.journal.write_text("of another version")
-        self.assertEqual(self.found()["journal"].level, WRONG)
+        self.assert_wrong("journal")
 
     def test_changed_plugins(self) -> None:
         """A recorded plugin whose tree is gone or was changed is wrong."""
         state = {"bridge.plugins": {"weather": {"url": URL}}}
         self.data.state.write_text(json.dumps(state))
-        found = self.found()["plugin"]
-        self.assertEqual(found.level, WRONG)
-        self.assertIn("weather is left out of the next build: ", found.text)
-        self.assertIn(URL, found.fix)
+        self.assert_wrong("plugin", "weather is left out of the next build: ", URL)
         self.data.state.write_text("{}")
         self.assertNotIn("plugin", self.found())
 
@@ -134,9 +138,7 @@ class DiskTests(SynchronousTestCase):
         root.chmod(0o700)
         self.root.parent.chmod(0o755)
         self.root.chmod(0o777)
-        found = self.found()["data directory"]
-        self.assertEqual(found.level, WRONG)
-        self.assertIn("can be replaced by other users", found.text)
+        self.assert_wrong("data directory", "can be replaced by other users")
         shutil.rmtree(root)
         root.write_text("")
         found = self.found()["data directory"]
@@ -146,10 +148,7 @@ class DiskTests(SynchronousTestCase):
         """One that the daemon cannot write is wrong, and so are those below it."""
         for closed in (self.root, self.data.plugins, self.data.build):
             with patch.object(os, "access", lambda path, mode, no=closed: path != no):
-                found = self.found()["data directory"]
-            self.assertEqual(
-                (found.level, found.text), (WRONG, f"{closed} cannot be written")
-            )
+                self.assert_wrong("data directory", f"{closed} cannot be written")
 
     def test_attack_planted_files(self) -> None:
         """Whatever another user may have written is wrong, each with its command."""
@@ -189,9 +188,7 @@ class DiskTests(SynchronousTestCase):
         ):
             path.write_bytes(b"{}")
             planted(self, path)
-            found = self.found()[name]
-            self.assertEqual(found.level, WRONG)
-            self.assertIn("belongs to another user", found.text)
+            self.assert_wrong(name, "belongs to another user")
 
     def test_closed_directory(self) -> None:
         """What cannot be looked at is reported like what is not there."""
@@ -206,22 +203,18 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual(found.level, OK)
         self.assertNotIn(token, found.text)
         self.data.token.chmod(0o644)
-        self.assertEqual(self.found()["pairing token"].level, WRONG)
+        self.assert_wrong("pairing token")
 
     def test_another_bundler(self) -> None:
         """A bundler that was not pinned is wrong, whatever its checksum file says."""
         self.write(self.data.bin / "esbuild")
         (self.data.bin / "esbuild").chmod(0o666)
-        found = self.found()["bundler"]
-        self.assertEqual(found.level, WRONG)
-        self.assertIn(f"chmod -R go-w {self.data.bin}", found.fix)
+        self.assert_wrong("bundler", fix=f"chmod -R go-w {self.data.bin}")
         (self.data.bin / "esbuild").chmod(0o600)
         for digest in ("", "0" * 64, sha256(b"").hexdigest()):
             if digest:
                 self.write(self.data.bin / "esbuild.sha256", digest)
-            found = self.found()["bundler"]
-            self.assertEqual(found.level, WRONG)
-            self.assertIn("run: plugin-bridge setup", found.fix)
+            self.assert_wrong("bundler", fix="run: plugin-bridge setup")
         with patch.object(checkup, "pin_for", return_value=None):
             levels = {f.name: f.level for f in checkup.on_disk(self.place)}
         self.assertEqual(levels["bundler"], WRONG)
