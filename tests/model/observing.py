@@ -91,15 +91,12 @@ class Observer:
         """Open the pages that are not; forget what was pushed to the others."""
         for number, page in enumerate(self.pages):
             if page is None or page.closed is not None:
-                self.pages[number] = self._new_page()
+                new = self.simulation.open_page(self.simulation.token)
+                kinds = [frame["type"] for frame in new.take()]
+                expect("welcome" in kinds, "a page was not welcomed:", new.closed)
+                self.pages[number] = new
         for page in self.pages:
             page.take()
-
-    def _new_page(self) -> Page:
-        page = self.simulation.open_page(self.simulation.token)
-        kinds = [frame["type"] for frame in page.take()]
-        expect("welcome" in kinds, "a page was not welcomed:", page.closed)
-        return page
 
     def leave(self, number: int) -> None:
         page = self.pages[number]

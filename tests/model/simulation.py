@@ -204,9 +204,6 @@ class Simulation:
     def _patch(self) -> None:
         schedule = self.schedule
 
-        def pool(_: Any, name: str, size: int) -> Pool:
-            return Pool(schedule, name, size)
-
         async def converse(_, executable, limits, work, reply):
             turn: Deferred[None] = Deferred()
             schedule.add(
@@ -217,7 +214,7 @@ class Simulation:
 
         for module, name, double in (
             (time, "time", self._time_of_day),
-            (bridge.wiring.core, "Pool", pool),
+            (bridge.wiring.core, "Pool", lambda _, *more: Pool(schedule, *more)),
             (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
             (bridge.wiring.plugins, "Scanner", lambda *_: Clean()),

@@ -52,11 +52,6 @@ def nested(depth: int) -> bytes:
 
 
 class PacketTests(SynchronousTestCase):
-    def test_booleans_have_no_bytes(self) -> None:
-        """True and false are type tags, as VRChat wants them."""
-        message = Message("/a", [Argument(Kind.BOOL, True), Argument(Kind.BOOL, False)])
-        self.assertEqual(encode(message), b"/a\0\0,TF\0")
-
     @given(MESSAGES)
     def test_round_trip(self, message: Message) -> None:
         """What is written is read again, and is of whole words."""

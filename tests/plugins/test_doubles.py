@@ -216,11 +216,9 @@ class RealBuilderTests(BuilderContract, TestCase):
         self.shop.write("plugins/aa/main.ts", "import './gone';")
 
     def make_defective(self):
-
-        def defective(*_: Any) -> Deferred[Any]:
-            return fail(ZeroDivisionError())
-
-        self.subject = self.shop.builder(defer_to_thread=defective)
+        self.subject = self.shop.builder(
+            defer_to_thread=lambda *_: fail(ZeroDivisionError())
+        )
 
     def make_slow(self):
         self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")

@@ -68,12 +68,9 @@ class WorkTests(SynchronousTestCase):
         name, content = "a.tsx", source.encode()
         answer = read_source(name, content)
         given = Source.of(name, content)
-
-        def look() -> None:
-            output_hits(given, answer, [], MARK)
-
+        calls = calls_made(lambda: output_hits(given, answer, [], MARK))
         # A deep source is refused after a constant number of steps.
-        return calls_made(look) / (len(answer.code) + 64 * KIB)
+        return calls / (len(answer.code) + 64 * KIB)
 
     def test_attack_every_source(self) -> None:
         """Nothing that is repeated is more work than its size."""
