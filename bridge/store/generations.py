@@ -18,13 +18,14 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.errors import BridgeError, UserError
 from ..protocol.strictjson import loads_unique
-from ..system.files import open_regular, sync_directory, write_new
+from ..system.files import NotRegularError, open_regular, sync_directory, write_new
 from .tables import Tables
 
 _NO_HARD_LINKS: Final = frozenset(
@@ -78,13 +79,13 @@ class Generations:
         """
         Read the current generation, or else the previous one; only who writes may.
 
-        A file that cannot be read is kept aside under a name of its own, and
-        files of an interrupted ``replace`` are removed.
+        A file that is damaged is kept aside under a name of its own, and files of an
+        interrupted ``replace`` are removed.
 
         :return: What was read; and what the operator should know, ``None`` when all is
             well.
-        :raise StoreError: It has a shape this version does not know, or nothing can be
-            set aside or removed in its directory.
+        :raise StoreError: A file can't be read now, or has a shape this version does
+            not know, or nothing can be set aside or removed in its directory.
         """
         damaged = []
         with _explained(self.path):
@@ -95,7 +96,7 @@ class Generations:
                     found = _tables(self.path, read_file(path))
                 except FileNotFoundError:
                     continue
-                except (OSError, DamagedError):
+                except (NotRegularError, DamagedError):
                     damaged.append(path)
                 else:
                     self._separate()
@@ -220,8 +221,13 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except NotOwnError as e:
         raise StoreError(str(e)) from None
-    except OSError as e:
+    except NotRegularError as e:
         raise RepairableError(f"{path} cannot be read: {e.strerror}") from None
+    except OSError as e:
+        fix = "try again, or move it away to go on with its .bak"
+        if isinstance(e, PermissionError):
+            fix = f"make it yours, run: sudo chown -R $USER {quote(str(path.parent))}"
+        raise StoreError(f"{path} cannot be read: {e.strerror}; {fix}") from None
     except DamagedError:
         why = f"{path} is damaged; starting the daemon repairs it"
         raise RepairableError(why) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,12 +31,14 @@ class Store:
 
     :ivar notice: What the operator should know of how the file was found, or
         ``None``.
+    :ivar is_new: Whether nothing was loaded: there was no file, or both are damaged.
     :ivar _written: What is in the file.
     :ivar _insisted: What was insisted on, and is not in the file yet.
     :ivar _queue: The commits that no write has begun for; each fires when durable.
     """
 
     notice: str | None
+    is_new: bool
     _file: Generations
     _in_thread: InThread
     _tables: Tables
@@ -61,12 +64,12 @@ class Store:
         ``notice``.
 
         :param in_thread: Where writes happen, one at a time.
-        :raise StoreError: The file has a shape this version does not know, or nothing
-            can be set aside or removed in its directory.
+        :raise StoreError: See ``Generations.load``.
         """
         file = Generations(path)
         tables, notice = file.load()
-        return cls(notice, file, in_thread, tables)
+        is_new = not (os.path.exists(path) or os.path.exists(file.previous))
+        return cls(notice, is_new, file, in_thread, tables)
 
     def get(self, ns: str, key: str) -> Any | None:
         """Return one value, which must not be modified; ``None`` when there is none."""

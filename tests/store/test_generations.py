@@ -170,6 +170,22 @@ class LoadTests(GenerationsCase):
             self.assertEqual(self.file.previous.read_bytes(), newer)
         self.assertEqual(self.names(), {"kept", "kept.bak"})
 
+    def test_unreadable(self) -> None:
+        """What can't be read now is not damaged: neither file is set aside."""
+        denied = f"denied; make it yours, run: sudo chown -R $USER {self.directory}"
+        for code, why in ((errno.EACCES, denied), (errno.EIO, "error; try again")):
+            failing = OSError(code, os.strerror(code))
+            for content in (b"trunca", SECOND):
+                self.file.path.write_bytes(content)
+                before = [] if content == SECOND else [self.file.path.open("rb")]
+                with mock.patch.object(
+                    generations, "open_regular", side_effect=[*before, failing]
+                ):
+                    error = self.assertRaises(StoreError, self.file.load)
+                self.assertIn(f"{self.file.path} cannot be read: ", str(error))
+                self.assertIn(why, str(error))
+                self.assertEqual(self.names(), {"kept", "kept.bak"})
+
     def test_directory_or_pipe_in_its_place(self) -> None:
         """What is no regular file is set aside, and never waited for."""
         self.file.path.unlink()

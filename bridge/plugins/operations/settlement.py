@@ -40,21 +40,29 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
     What can be read is that set when this returns.  The journal stays: the bundle is
     still to be built.  Doing all of it again, after another crash, comes to the same.
 
-    :return: What was under way; ``None`` when nothing was.
+    :return: What was under way; ``None`` when nothing was, or only a state that is lost
+        knew whether it has happened: then the tree is left in place.
     :raise JournalError: It can't be understood, or the trees can't be moved.  They
         are as they were, and nothing was removed.
     """
     journal.tidy()
     exchange = journal.read()
     if exchange is not None:
+        is_lost = store.is_new and exchange.is_done(store)
         try:
-            exchange.settling(store)(trees.directory)
+            if is_lost:
+                exchange.undo(trees.directory)
+                journal.end()
+            else:
+                exchange.settling(store)(trees.directory)
         except OSError as e:
             raise JournalError(
                 f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be "
                 f"settled: {e.strerror or 'something is in the way in plugins/'}"
             ) from None
-        if not exchange.is_done(store):
+        if is_lost:
+            exchange = None
+        elif not exchange.is_done(store):
             # Also when the state was restored, as its previous generation may not be.
             _take_back(exchange, store)
     trees.sweep()

@@ -169,6 +169,20 @@ class RecoverTests(OperationTestCase):
         self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())
 
+    def test_uninstall_without_its_state(self) -> None:
+        """When both generations are damaged nobody knows, so the tree stays."""
+        for place in (True, False):
+            bench, tree = self.bench, self.bench.data.plugin("good")
+            bench.journal.begin(Exchange("uninstall", "good", None, ".tmp-0a", None))
+            if not place:
+                tree.rename(bench.data.plugins / ".tmp-0a")
+            for name in ("state.json", "state.json.bak"):
+                (bench.data.root / name).write_bytes(b"trunca")
+            self.bench = Bench(at=bench.data.root.parent)
+            self.assertIsNone(self.recover())
+            self.assertEqual(os.listdir(bench.data.plugins), ["good"])
+            self.assertFalse(bench.journal.exists())
+
     def test_plugin_that_is_busy_with_it(self) -> None:
         """An operation on the same plugin waits until it is known what is installed."""
         recovered = self.interrupted_install()
