@@ -21,6 +21,9 @@ INSTALL_SECONDS: Final = 300.0
 RUN_SECONDS: Final = 60.0
 
 TYPESCRIPT: Final = "typescript@5.9.3"
+STRICT: Final = {"target": "ES2022", "strict": True, "types": [], "noEmit": True}
+"""Options of a compiler that only checks, and knows no types but the program's."""
+
 ESBUILD_VERSION: Final = "0.28.2"
 _ESBUILD_PLATFORMS: Final = {"x86_64": "linux-x64", "aarch64": "linux-arm64"}
 

@@ -72,14 +72,8 @@ class DaemonTests(TestCase):
 
     def options(self, *arguments):
         options = tap.Options()
-        options.parseOptions(
-            [
-                "--host=reference",
-                "--listen=127.0.0.1:0",
-                f"--data-dir={self.data}",
-                *arguments,
-            ]
-        )
+        where = "--listen=127.0.0.1:0", f"--data-dir={self.data}"
+        options.parseOptions(["--host=reference", *where, *arguments])
         return options
 
     def start(self, *arguments):

@@ -12,6 +12,7 @@ from typing import Any, Final
 from .. import programs
 from ..npm import (
     ROOT,
+    STRICT,
     TYPESCRIPT,
     esbuild,
     extract,
@@ -106,14 +107,11 @@ def packed() -> Packed:
 def compiled(directory: Path) -> str:
     """Type-check the TypeScript files of a directory; return the errors."""
     options = {
+        **STRICT,
         "lib": ["ES2022", "DOM"],
         "module": "nodenext",
-        "noEmit": True,
-        "strict": True,
         "exactOptionalPropertyTypes": True,
         "noUncheckedIndexedAccess": True,
-        "target": "ES2022",
-        "types": [],
     }
     project = directory / "tsconfig.json"
     project.write_text(json.dumps({"compilerOptions": options}), "utf-8")

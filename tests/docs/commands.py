@@ -64,23 +64,8 @@ class Fixture:
         self.data = self.home / ".local" / "share" / "plugin-bridge"
         self._background: list[tuple[str, int]] = []
         self._started = 0
-        self._shell = subprocess.Popen(
-            ["bash", "--norc"],
-            cwd=self.work,
-            env=environment(self.home, {**bus.environment, **self._variables()}),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        (self.home / "bin").mkdir()
-        command = self.home / "bin" / "plugin-bridge"
-        command.write_text('#!/bin/sh\nexec "$PYTHON" -u -m bridge "$@"\n')
-        command.chmod(0o755)
-
-    def _variables(self) -> dict[str, str]:
-        return {
+        variables = {
+            **bus.environment,
             "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
             "npm_config_update_notifier": "false",
@@ -92,6 +77,20 @@ class Fixture:
             # What an author types there.
             "GIT_EDITOR": "sed -i 1iChange",
         }
+        self._shell = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=self.work,
+            env=environment(self.home, variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        (self.home / "bin").mkdir()
+        command = self.home / "bin" / "plugin-bridge"
+        command.write_text('#!/bin/sh\nexec "$PYTHON" -u -m bridge "$@"\n')
+        command.chmod(0o755)
 
     def plugin(self, name: str, source: Path) -> Path:
         """Copy a plugin into a git repository, with one to push to."""

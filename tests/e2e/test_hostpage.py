@@ -8,7 +8,7 @@ from bridge.settings.host import load_profile
 from ..directories import write_files
 from ..docs.commands import fences
 from ..forge import empty_forge, sign
-from ..npm import ROOT, esbuild, tsc
+from ..npm import ROOT, STRICT, esbuild, tsc
 from ..webserver import serving_directory
 from .browser import open_browser
 from .daemon import HomeCase, run, running
@@ -39,12 +39,9 @@ class HostPageTests(HomeCase):
     def test_types(self):
         """Its sources pass the strict compiler."""
         options = {
-            "target": "ES2022",
+            **STRICT,
             "module": "ESNext",
             "moduleResolution": "bundler",
-            "strict": True,
-            "types": [],
-            "noEmit": True,
             "paths": {"@my/plugin-api": ["./my-sources/packages/api/src/index.ts"]},
         }
         config = {"compilerOptions": options, "include": ["my-sources", "my-greeter"]}

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..clients.packing import run, tools
-from ..npm import TYPESCRIPT, extract, node, npm, pack_reports, tsc
+from ..npm import STRICT, TYPESCRIPT, extract, node, npm, pack_reports, tsc
 from .bundling import REFERENCE
 
 API = REFERENCE / "packages" / "api"
@@ -35,13 +35,7 @@ export default definePlugin({
 });
 """
 TSCONFIG = {
-    "compilerOptions": {
-        "target": "ES2022",
-        "module": "NodeNext",
-        "strict": True,
-        "noEmit": True,
-        "types": [],
-    },
+    "compilerOptions": {**STRICT, "module": "NodeNext"},
     "include": ["*.ts"],
 }
 
