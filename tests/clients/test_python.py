@@ -9,7 +9,7 @@ import bridge
 
 from .. import programs
 from ..docs.commands import fences
-from ..e2e.daemon import printing, run
+from ..e2e.daemon import printing
 from ..e2e.test_install import InstallCase, tree
 from ..npm import ROOT
 
@@ -51,11 +51,9 @@ class ProgramTests(InstallCase):
                 page.result("plugins", "install", {"url": url})
                 client.wait_for('^progress {"op": "install"')
                 client.wait_for('^build {.*"ok": true')
-            with self.daemon("--dev"):
+            with self.daemon("--dev") as daemon:
                 client.wait_for(greeting)
                 client.wait_for("^plugin good 1.0.0")
-                place = f"--data-dir={self.data}", "--host=reference"
-                done = run(self.home, "run", *place, "--rotate-token")
-                self.assertEqual(done.returncode, 0, done.stderr)
+                daemon.rotate_token(self.home)
                 client.wait_for("^pair again: token_rotated")
                 self.assertEqual(client.wait(), 1)

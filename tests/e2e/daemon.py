@@ -274,6 +274,13 @@ class Daemon(Command):
             check_result(f"{service}/{method}", params, got)
         return got
 
+    def rotate_token(self, home: Path) -> str:
+        """Replace its token as a command does; gives the new one."""
+        where = f"--data-dir={self.data}", "--host=reference"
+        done = run(home, "run", *where, "--rotate-token")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
     def page(self) -> AbstractContextManager["Page"]:
         return paired(self.port, self.data)
 

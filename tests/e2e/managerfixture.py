@@ -25,7 +25,7 @@ from ..reference.bundling import lay_out_page
 from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
-from .daemon import Daemon, run, running, set_up
+from .daemon import Daemon, running, set_up
 from .test_install import MAIN
 
 OTHER_SEED: Final = b"\x08" * 32
@@ -161,10 +161,7 @@ class Fixture:
 
     def rotate_token(self) -> str:
         """Replace the daemon's token; gives the new one."""
-        place = f"--data-dir={self.daemon.data}", "--host=reference"
-        done = run(self.home, "run", *place, "--rotate-token")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return self.daemon.token
+        return self.daemon.rotate_token(self.home)
 
     def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
         """Call a method that asks, and confirm every question."""

@@ -9,7 +9,7 @@ from bridge.cli.connection import connect
 from bridge.cli.terminal import CommandError
 from bridge.settings.options import locate
 
-from .daemon import Daemon, HomeCase, Page, run, running, set_up
+from .daemon import Daemon, HomeCase, Page, running, set_up
 from .test_install import put
 
 WRONG = "W" * 43
@@ -103,14 +103,13 @@ class TokenTests(HomeCase):
                 self.note("build", page.result("plugins", "build"))
                 asking = connect(locate("reference", self.data, None))
                 self.addCleanup(asking.close)
-                where = "--host=reference", f"--data-dir={self.data}"
-                rotated = run(self.home, "run", *where, "--rotate-token")
+                rotated = daemon.rotate_token(self.home)
                 self.assertEqual(page.closed_with(), (1001, "token_rotated"))
                 with self.assertRaises(CommandError):
                     asking.call("plugins", "list")
                 self.note("pushes", page.pushes)
             new = daemon.token
-            self.assertEqual(rotated.stdout.strip(), new)
+            self.assertEqual(rotated, new)
             self.greet(daemon, old)
             self.ask(daemon, "GET", "/v1/describe", old)
             with daemon.page() as page:
