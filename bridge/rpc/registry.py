@@ -157,7 +157,7 @@ def methods_of(service: type[Any]) -> Iterator[Method]:
 
 @define(eq=False, repr=False)
 class Registry:
-    """The named services."""
+    """The named services, and calls of their methods."""
 
     _services: dict[str, object] = field(factory=dict)
     _methods: dict[tuple[str, str], Method] = field(factory=dict)
@@ -212,15 +212,6 @@ class Registry:
             **more,
         }
 
-
-@frozen(eq=False, repr=False)
-class Dispatcher:
-    """Calls the methods of a registry."""
-
-    registry: Registry
-
-    _log: ClassVar[Logger] = Logger()
-
     async def call(
         self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
     ) -> Any:
@@ -234,7 +225,7 @@ class Dispatcher:
             a rule is logged in full, and refused as ``internal`` without any detail;
             so is ``CancelledError``, as no code cancels a call.
         """
-        owner, method = self.registry.find(service, name)
+        owner, method = self.find(service, name)
         try:
             arguments = read_arguments(params, method.params)
             result = await method.call(owner, arguments, caller)

@@ -23,7 +23,7 @@ from ..classes import define, frozen
 from ..protocol import errors, limits
 from ..protocol.frames import PROTOCOL
 from ..protocol.strictjson import dumps, loads
-from ..rpc.registry import Dispatcher
+from ..rpc.registry import Registry
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim
 from .headers import RequestError
@@ -88,7 +88,7 @@ class Routes:
     """
 
     version: str
-    dispatcher: Dispatcher
+    registry: Registry
     health: Callable[[], bytes]
     dev: bool
     sockets: BridgeFactory
@@ -191,7 +191,7 @@ class Routes:
         """Call a method of a service."""
         params = read_params(request.content.read())
         names = unquote(service), unquote(method)
-        return dumps(await self.dispatcher.call(*names, params))
+        return dumps(await self.registry.call(*names, params))
 
     async def describe(self, _: GuardedRequest) -> bytes:
         """Describe every service, and the protocol."""
@@ -200,7 +200,7 @@ class Routes:
                 "version": self.version,
                 "protocol": PROTOCOL,
                 "socket": "/v1/ws",
-                "services": self.dispatcher.registry.describe(),
+                "services": self.registry.describe(),
                 "description": Fragment(self._schema),
             }
         )

@@ -39,7 +39,6 @@ from ..provision.readiness import build_problem
 from ..provision.service import SOCKET_UNIT, is_socket_on
 from ..provision.setup import renew_sources
 from ..rpc.hub import Event, Hub
-from ..rpc.registry import Dispatcher
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
@@ -117,15 +116,14 @@ def assemble(
 
     pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
 
-    dispatcher = Dispatcher(services.registry)
+    registry = services.registry
     guard = _guard(reactor, config, token, listening.port)
     rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
-    context = SharedContext(__version__, dispatcher, hub, guard, rates, logs, reactor)
+    context = SharedContext(__version__, registry, hub, guard, rates, logs, reactor)
     sockets = BridgeFactory(context)
-    health = Health(__version__, services.registry.names()).body
-    routes = Routes(__version__, dispatcher, health, config.dev, sockets)
-    for_commands = Dispatcher(services.for_commands)
-    commands = evolve(context, dispatcher=for_commands, pages=False)
+    health = Health(__version__, registry.names()).body
+    routes = Routes(__version__, registry, health, config.dev, sockets)
+    commands = evolve(context, registry=services.for_commands, pages=False)
 
     def prepare() -> None:
         # Since the lock was acquired, twistd may have gone to the background.

@@ -17,13 +17,13 @@ from bridge.http.client import make_client
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.registry import HTTP_CALLER, Registry
+from bridge.rpc.registry import HTTP_CALLER
 from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate
 from ..directories import fresh_directory
 from ..reactors import reactor
-from ..schemas.checking import CheckedDispatcher
+from ..schemas.checking import CheckedRegistry
 
 Answer = Callable[["Visit"], Any]
 """Answers a request whose head has been received."""
@@ -195,9 +195,9 @@ class OutboundCase(TestCase):
 
     def calling(self, params, fetcher=None, caller=HTTP_CALLER):
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
-        registry = Registry()
+        registry = CheckedRegistry()
         registry.register("outbound", Outbound(fetcher or self.fetcher()))
-        call = CheckedDispatcher(registry).call("outbound", "fetch", params, caller)
+        call = registry.call("outbound", "fetch", params, caller)
         answering = Deferred.fromCoroutine(call)
         return answering.addCallback(lambda result: loads(dumps(result)))
 

@@ -10,7 +10,6 @@ from bridge.protocol.rules import Text
 from bridge.rpc.registry import (
     HTTP_CALLER,
     Caller,
-    Dispatcher,
     HttpCaller,
     NoParams,
     NoResult,
@@ -66,16 +65,15 @@ class SummaryTests(SynchronousTestCase):
         self.assertEqual((loaded.returncode, loaded.stderr), (0, ""))
 
 
-class DispatcherTests(SynchronousTestCase):
+class CallTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.sample = Sample()
-        registry = Registry()
-        registry.register("sample", self.sample)
-        self.dispatcher = Dispatcher(registry)
+        self.registry = Registry()
+        self.registry.register("sample", self.sample)
 
     def call(self, name: str, params: Any = None, service: str = "sample") -> Any:
         given = {} if params is None else params
-        return ensureDeferred(self.dispatcher.call(service, name, given))
+        return ensureDeferred(self.registry.call(service, name, given))
 
     def refused(self, *args: Any, **kwargs: Any) -> BridgeError:
         """Return the error that a call is refused with."""
@@ -85,7 +83,7 @@ class DispatcherTests(SynchronousTestCase):
     def test_caller(self) -> None:
         """A method for callers receives its caller; by HTTP it is ``HTTP_CALLER``."""
         guest = HttpCaller()
-        ensureDeferred(self.dispatcher.call("sample", "greet", {}, guest))
+        ensureDeferred(self.registry.call("sample", "greet", {}, guest))
         self.call("greet")
         self.assertEqual(self.sample.guests, [guest, HTTP_CALLER])
 

@@ -12,7 +12,7 @@ from jsonschema.validators import extend
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.registry import HTTP_CALLER, Dispatcher
+from bridge.rpc.registry import HTTP_CALLER, Registry
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 DOCUMENT: Final[dict[str, Any]] = json.loads(read_schema(PROTOCOL_FILE))
@@ -132,8 +132,8 @@ def check_response(method: str, params: Any, frame: Any) -> None:
         check_refusal(method, frame["error"])
 
 
-class CheckedDispatcher(Dispatcher):
-    """A dispatcher whose answers are compared with the document."""
+class CheckedRegistry(Registry):
+    """A registry whose answers are compared with the document."""
 
     async def call(self, service, name, params, caller=HTTP_CALLER):
         method = f"{service}/{name}"

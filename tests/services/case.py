@@ -6,9 +6,9 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.registry import HTTP_CALLER, Registry
+from bridge.rpc.registry import HTTP_CALLER
 
-from ..schemas.checking import CheckedDispatcher
+from ..schemas.checking import CheckedRegistry
 
 
 class ServiceCase(SynchronousTestCase):
@@ -17,13 +17,12 @@ class ServiceCase(SynchronousTestCase):
     service: ClassVar[str]
 
     def register(self, service: object) -> None:
-        self.registry = Registry()
+        self.registry = CheckedRegistry()
         self.registry.register(self.service, service)
 
     def calling(self, name, params, caller=HTTP_CALLER):
-        dispatcher = CheckedDispatcher(self.registry)
         return Deferred.fromCoroutine(
-            dispatcher.call(self.service, name, params, caller)
+            self.registry.call(self.service, name, params, caller)
         )
 
     def call(self, name: str, **params: Any) -> Any:

@@ -7,7 +7,7 @@ from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import converter, structure
-from bridge.rpc.registry import Dispatcher, Registry
+from bridge.rpc.registry import Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..pages import Page
@@ -39,7 +39,7 @@ class LinkTests(LinkingTestCase):
         registry = Registry().extended("dev", DevLinks(self.bench.linking))
         params = {"directory": str(self.tree), "files": files}
         caller = command or self.command
-        calling = Dispatcher(registry).call("dev", "link", params, caller)
+        calling = registry.call("dev", "link", params, caller)
         return Deferred.fromCoroutine(calling)
 
     def test_refused_for_its_sources(self) -> None:

@@ -16,7 +16,6 @@ from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
 from bridge.store.store import Store
 from bridge.store.tables import Put
@@ -27,7 +26,7 @@ from tests.ports import free_udp_port
 
 from ..osc.test_ports import TimedReactor
 from ..pages import Page
-from ..schemas.checking import CheckedDispatcher
+from ..schemas.checking import CheckedRegistry
 from ..waiting import until
 
 
@@ -43,7 +42,7 @@ class OscCase(TestCase):
         self.store = Store.open(self.directory / "state.json", execute)
         self.osc = self.make()
         hub.on_join(self.osc.joined)
-        self.registry = Registry()
+        self.registry = CheckedRegistry()
         self.registry.register("osc", self.osc)
         self.page = Page()
         self.port = free_udp_port()
@@ -56,9 +55,7 @@ class OscCase(TestCase):
         return osc
 
     def call(self, name, caller=None, **params):
-        calling = CheckedDispatcher(self.registry).call(
-            "osc", name, params, caller or self.page
-        )
+        calling = self.registry.call("osc", name, params, caller or self.page)
         return Deferred.fromCoroutine(calling)
 
     async def refused(self, name: str, **params: Any) -> BridgeError:

@@ -1,4 +1,4 @@
-"""The whole web stack in memory: site, guard, routes, upgrade, session, dispatcher."""
+"""The whole web stack in memory: site, guard, routes, upgrade, session, registry."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Dispatcher, NoParams, NoResult, Registry, method
+from bridge.rpc.registry import NoParams, NoResult, Registry, method
 from bridge.services.state import State
 from bridge.store.store import Store
 from bridge.web.guard import Guard
@@ -305,7 +305,7 @@ class Stack:
         light = frozenset({("sample", "refuse"), ("state", "get")})
         self.context = SharedContext(
             "1.2.3",
-            Dispatcher(self.registry),
+            self.registry,
             self.hub,
             self.guard,
             Rates(*requests, self.clock.seconds, light),
@@ -313,9 +313,9 @@ class Stack:
             self.clock,
         )
         self.sockets = BridgeFactory(self.context)
-        version, dispatcher = self.context.version, self.context.dispatcher
+        version = self.context.version
         health = Health(version, self.registry.names()).body
-        routes = Routes(version, dispatcher, health, dev, self.sockets)
+        routes = Routes(version, self.registry, health, dev, self.sockets)
         self.site = GuardedSite(self.guard, routes, self.clock)
         self.pages: list[Page] = []
 

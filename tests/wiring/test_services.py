@@ -9,7 +9,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Dispatcher
 from bridge.services.logs import Logs
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
@@ -78,9 +77,8 @@ class ShutdownTests(SynchronousTestCase):
             frozenset(),
         )
         made.fanout.start()
-        calls = Dispatcher(made.registry)
         asked = [
-            Deferred.fromCoroutine(calls.call(service, method, params))
+            Deferred.fromCoroutine(made.registry.call(service, method, params))
             for service, method, params in (
                 ("remote", "eval", {"code": "return 1"}),
                 ("outbound", "fetch", {"url": "https://forge.example/"}),
@@ -91,7 +89,7 @@ class ShutdownTests(SynchronousTestCase):
         for close in made.finish:
             maybeDeferred(close)
         late = {"database": "vrcnext", "sql": "SELECT 1"}
-        asked.append(Deferred.fromCoroutine(calls.call("sql", "query", late)))
+        asked.append(Deferred.fromCoroutine(made.registry.call("sql", "query", late)))
         for asking in asked:
             asking.addErrback(lambda failure: failure.trap(BridgeError))
             self.assertTrue(asking.called)

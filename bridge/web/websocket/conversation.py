@@ -25,7 +25,7 @@ from ...protocol.frames import Hello, Logs, Request
 from ...protocol.strictjson import Size
 from ...protocol.text import one_line
 from ...rpc.hub import Event, Hub
-from ...rpc.registry import Dispatcher
+from ...rpc.registry import Registry
 from ..guard import Guard
 from .sendqueue import SendQueue
 
@@ -64,7 +64,7 @@ class SharedContext:
     """
 
     version: str
-    dispatcher: Dispatcher
+    registry: Registry
     hub: Hub
     guard: Guard
     rates: effects.Rates
@@ -255,7 +255,7 @@ class Conversation:
             # Who waits for the page's answer has this one.
             why = f"the page's answer was refused: {refused.error.message}"
             answer = {"id": refused.evaluation, "ok": False, "error": why}
-            ending = self._context.dispatcher.call("remote", "result", answer, self)
+            ending = self._context.registry.call("remote", "result", answer, self)
             run(ending, lambda _: None, lambda _: None)
 
     def _log_records(self, effect: effects.WriteLogs | effects.DropLogs) -> None:
@@ -272,7 +272,7 @@ class Conversation:
         if not self._transport.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
             return
-        services = self._context.dispatcher.registry.describe()
+        services = self._context.registry.describe()
         self.send_queue.put(frames.welcome(self._context.version, services))
         self._context.hub.add(self)
 
@@ -320,7 +320,7 @@ class Conversation:
         self._call(request, size)
 
     def _call(self, request: Request, size: int) -> None:
-        calling = self._context.dispatcher.call(
+        calling = self._context.registry.call(
             request.service, request.method, request.params, self
         )
         request_id = request.id

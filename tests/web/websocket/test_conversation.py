@@ -171,8 +171,8 @@ class CallTests(PairedCase):
     def test_answer_to_a_snippet_is_refused(self) -> None:
         """Its caller gets the reason at once, as the page does."""
         remote = SnippetEvaluator(self.hub.ask, bytes, self.clock)
-        dispatcher = self.conversation._context.dispatcher
-        dispatcher.registry.register("remote", remote)
+        registry = self.conversation._context.registry
+        registry.register("remote", remote)
         answer = b'{"type":"request","id":"7","params":{"id":"%s","v":%s}}'
         for value, why in (
             (nested(63), "JSON nested deeper than 64 levels"),
@@ -180,7 +180,7 @@ class CallTests(PairedCase):
             (b'"cut \\ud83d"', "not JSON, or half of a surrogate pair in a text"),
             (b'"cut', "not JSON"),
         ):
-            evaluating = dispatcher.call("remote", "eval", {"code": "return 1"})
+            evaluating = registry.call("remote", "eval", {"code": "return 1"})
             evaluated = Deferred.fromCoroutine(evaluating)
             self.conversation.received(answer % (b"A" * 22, value))
             ended = {"ok": False, "error": f"the page's answer was refused: {why}"}
