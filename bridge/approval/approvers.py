@@ -69,7 +69,7 @@ class DevApprover:
         note = Note(
             sender(self._application),
             f"--dev: {prompt.operation} without asking",
-            f"{prompt.title}\n{prompt.body}",
+            f"{prompt.title}\n{prompt.body}\n{prompt.details}".rstrip("\n"),
             icon="dialog-information",
             desktop_entry=DESKTOP_ENTRY,
         )

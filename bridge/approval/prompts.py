@@ -14,7 +14,14 @@ from ..classes import frozen
 from ..http.target import read_url
 from ..protocol.errors import BridgeError
 from ..protocol.text import ELLIPSIS, ascii_line, shortened
-from .wording import LIST_CHARACTERS, Differences, Words, gain_lines, listed
+from .wording import (
+    LIST_CHARACTERS,
+    Differences,
+    Words,
+    detail_lines,
+    listed,
+    permission_labels,
+)
 
 _NAME_CHARACTERS: Final = 60
 _LABEL_CHARACTERS: Final = 600
@@ -49,7 +56,7 @@ class Operation(StrEnum):
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
-    more = _JOINERS + _ISOLATES + "\n" * (attribute.name == "body")
+    more = _JOINERS + _ISOLATES + "\n" * (attribute.name in ("body", "details"))
     if not _is_plain(value.translate(dict.fromkeys(map(ord, more)))):
         raise ValueError(f"{attribute.name}: not printable, or markup")
 
@@ -66,17 +73,20 @@ class Prompt:
     :ivar title: One line.  Printable characters without ``<``, ``>`` and ``&``.
     :ivar body: Lines of the same characters: who asks for what.
     :ivar caution: One line: when not to confirm.
+    :ivar details: Lines of the same characters, which many desktops cut off.  All text
+        of a plugin's author but its id is here, after ours.
     """
 
     operation: Operation
     title: str = field(validator=_showable)
     body: str = field(validator=_showable)
     caution: str = field(default="", validator=_showable)
+    details: str = field(default="", validator=_showable)
 
     @property
     def text(self) -> str:
         """The text of the prompt, below the title."""
-        return f"{self.body}\n{self.caution}".rstrip("\n")
+        return "\n".join(filter(None, (self.body, self.caution, self.details)))
 
 
 def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
@@ -130,15 +140,18 @@ def _place(url: str) -> tuple[str, str]:
     return host if target.port == 443 else f"{host}:{target.port}", target.path
 
 
-def _origin(url: str) -> str:
-    """Two lines, so that a path cannot be taken for a host."""
-    host, path = _place(url)
-    line = path.replace("&", "%26")
+def _host(url: str) -> str:
+    return f"Host: {host_of(url)}"
+
+
+def _path(url: str) -> str:
+    """A line of its own, so that a path cannot be taken for a host."""
+    line = _place(url)[1].replace("&", "%26")
     if len(line) > _PATH_CHARACTERS:
         # The end of a path decides as much as its beginning does.
         half = (_PATH_CHARACTERS - len(ELLIPSIS)) // 2
         line = line[:half] + ELLIPSIS + line[-half:]
-    return f"Host: {host}\nPath: {line}"
+    return f"Path: {line}"
 
 
 @frozen
@@ -158,11 +171,11 @@ class Offer:
 
     @property
     def title(self) -> str:
-        """One line: which plugin it is."""
-        by = f", by {named(self.author)}" if self.author else ""
+        """Lines: which plugin it is; what its author wrote is in quotes."""
+        by = f'\nby "{named(self.author)}"' if self.author else ""
         return (
-            f'Plugin: {shown(self.plugin_id)}, "{named(self.name)}", version '
-            f"{shown(self.version)}{by}"
+            f"Plugin: {shown(self.plugin_id)}, version {shown(self.version)}\n"
+            f'named "{named(self.name)}"{by}'
         )
 
 
@@ -186,12 +199,17 @@ class Prompts:
             return f"A page of {shown(self.application)} asks to"
         return "A command in a terminal asks to"
 
-    def _wishes(self, offer: Offer) -> str:
-        """Lines: all that a plugin wants to do."""
-        lines = gain_lines(self.words, offer.declared, new=False)
-        if not lines:
-            return "It asks for no permissions."
-        return "\n".join(["It wants to:", *lines])
+    @property
+    def _runs(self) -> str:
+        return f"Its code will run inside {shown(self.application)}.\n"
+
+    def _can(self, offer: Offer) -> str:
+        return permission_labels(self.words, offer.declared, new=False)
+
+    def _details(self, offer: Offer, places: str) -> str:
+        """Lines: all that a plugin wants to do, and then which one it is."""
+        wants = detail_lines(self.words, offer.declared, new=False)
+        return "\n".join([*wants, places, offer.title])
 
     def install(self, url: str, directory: str, offer: Offer | None = None) -> Prompt:
         """
@@ -200,14 +218,17 @@ class Prompts:
         :param directory: Where plugins are kept.
         :param offer: What is there, when a preview has checked it.
         """
-        what = "" if offer is None else f"{offer.title}\n{self._wishes(offer)}\n"
+        which, can, places = "a plugin", "", self._runs + _path(url)
+        places += f"\nKept in: {shown(directory, LIST_CHARACTERS)}"
+        if offer is not None:
+            which, can = f"the plugin {shown(offer.plugin_id)}", f"\n{self._can(offer)}"
+            places = self._details(offer, places)
         return Prompt(
             Operation.INSTALL,
-            "Install a plugin?",
-            f"{self._asks} install a plugin.\n{what}{_origin(url)}\n"
-            f"Kept in: {shown(directory, LIST_CHARACTERS)}\n"
-            f"Its code will run inside {shown(self.application)}.",
+            f"Install {which}?",
+            f"{_host(url)}{can}\n{self._asks} install a plugin.",
             _CAUTION,
+            places,
         )
 
     def declared(self, url: str, offer: Offer) -> Prompt:
@@ -215,9 +236,9 @@ class Prompts:
         return Prompt(
             Operation.MORE_PERMISSIONS,
             f"Install {shown(offer.plugin_id)} with these permissions?",
-            f"{self._asks} install this plugin.\n{offer.title}\n{self._wishes(offer)}\n"
-            f"{_origin(url)}",
+            f"{_host(url)}\n{self._can(offer)}\n{self._asks} install this plugin.",
             "Confirm only if you want all of this. If not, nothing is installed.",
+            self._details(offer, _path(url)),
         )
 
     def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
@@ -225,10 +246,10 @@ class Prompts:
         return Prompt(
             Operation.UPDATE,
             f"Update the plugin {shown(plugin_id)}?",
-            f"{self._asks} update this plugin.\n{_origin(url)}\n"
-            f"Installed now: version {shown(version)}, commit {shown(commit)}\n"
-            f"Its new code will run inside {shown(self.application)}.",
+            f"{_host(url)}\n{self._asks} update this plugin.",
             _CAUTION,
+            f"{self._runs}{_path(url)}\n"
+            f"Installed now: version {shown(version)}, commit {shown(commit)}",
         )
 
     def uninstall(self, plugin_id: str, url: str) -> Prompt:
@@ -236,9 +257,10 @@ class Prompts:
         return Prompt(
             Operation.UNINSTALL,
             f"Uninstall the plugin {shown(plugin_id)}?",
-            f"{self._asks} uninstall this plugin, which came from\n{_origin(url)}\n"
+            f"{_host(url)}\n{self._asks} uninstall this plugin, which came from there. "
             "Its files and its settings will be deleted.",
             _CAUTION,
+            _path(url),
         )
 
     def trust_key(
@@ -250,15 +272,16 @@ class Prompts:
         :param is_known: Whether an earlier prompt of this operation has shown what the
             plugin wants to do.
         """
-        wishes = "" if is_known else f"\n{self._wishes(offer)}"
+        can = "" if is_known else f"\n{self._can(offer)}"
+        path = _path(url)
         return Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(offer.plugin_id)}?",
-            f"{self._asks} install or update a plugin signed with a key you have not "
-            f"accepted before.\nKey: {shown(key_id)}\n{_origin(url)}\n"
-            f"{offer.title}{wishes}",
+            f"{_host(url)}\nKey: {shown(key_id)}{can}\n{self._asks} accept this key, "
+            "which is new.",
             "Confirm only if this key is the fingerprint the author published. You "
             "will not be asked about it again.",
+            f"{path}\n{offer.title}" if is_known else self._details(offer, path),
         )
 
     def rotate_key(self, plugin_id: str, url: str, old: str, new: str) -> Prompt:
@@ -266,11 +289,11 @@ class Prompts:
         return Prompt(
             Operation.ROTATE_KEY,
             f"Accept another signing key for {shown(plugin_id)}?",
-            f"{self._asks} update a plugin that is now signed with another key.\n"
-            f"Old key: {shown(old)}\nNew key: {shown(new)}\n{_origin(url)}\n"
-            "Its author may have changed keys, or somebody else may be publishing in "
-            "the author's name.",
+            f"{_host(url)}\nIts author may have changed keys, or somebody else may be "
+            f"publishing in the author's name.\nOld key: {shown(old)}\n"
+            f"New key: {shown(new)}\n{self._asks} update this plugin.",
             "Confirm only if the author announced the new key.",
+            _path(url),
         )
 
     def forget_key(self, key_id: str, label: str) -> Prompt:
@@ -282,10 +305,10 @@ class Prompts:
         return Prompt(
             Operation.FORGET_KEY,
             "Stop trusting a signing key?",
-            f"{self._asks} forget a signing key.\nKey: {shown(key_id)}\n"
-            f"First accepted for: {shown(label, _LABEL_CHARACTERS)}\n"
-            "No plugin is uninstalled; the next one signed with it will ask again.",
+            f"Key: {shown(key_id)}\n{self._asks} forget this key. No plugin is "
+            "uninstalled; the next one signed with it will ask again.",
             _CAUTION,
+            f"First accepted for: {shown(label, _LABEL_CHARACTERS)}",
         )
 
     def grow(
@@ -297,14 +320,16 @@ class Prompts:
         :param old: The installed version.
         :param new: The version it would be updated to.
         """
-        lines = "\n".join(gain_lines(self.words, gains, new=True))
+        can = permission_labels(self.words, gains, new=True)
+        lines = detail_lines(self.words, gains, new=True)
+        versions = f"Update from version {shown(old)} to {shown(new)}"
         return Prompt(
             Operation.MORE_PERMISSIONS,
             f"Let {shown(plugin_id)} do more?",
-            f"{self._asks} update {shown(plugin_id)} from version {shown(old)} to "
-            f"{shown(new)}, which asks for more:\n{lines}\n{_origin(url)}",
+            f"{_host(url)}\n{can}\n{self._asks} update this plugin.",
             "Confirm only if you want all of this. If you do not, the installed "
             "version stays as it is.",
+            "\n".join([*lines, _path(url), versions]),
         )
 
     def reach_host(self, url: str, addresses: Iterable[str]) -> Prompt:
@@ -315,12 +340,13 @@ class Prompts:
             name itself.
         """
         found = list(addresses)
-        address = f"\nAddress: {listed(found)}" if found else ""
+        address = f"Address: {listed(found)}\n" if found else ""
         return Prompt(
             Operation.PRIVATE_HOST,
             "Connect to your own network?",
-            f"{self._asks} look at a plugin on a host that is not on the public "
-            f"internet.\n{_origin(url)}{address}\n"
-            "It may connect for this preview only, and nothing is installed.",
+            f"{_host(url)}\n{self._asks} look at a plugin on this host, which is not "
+            "on the public internet. It may connect for this preview only, and nothing "
+            "is installed.",
             _CAUTION,
+            f"{address}{_path(url)}",
         )

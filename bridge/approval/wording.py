@@ -58,6 +58,8 @@ LIST_CHARACTERS: Final = 300
 """How long a list in a prompt may get."""
 
 _NAME_CHARACTERS: Final = 60
+# KDE Plasma shows eight lines of 38 without scrolling.
+_PLACES_CHARACTERS: Final = 120
 _ROOM_FOR_COUNT: Final = len(", and 999 more")
 
 
@@ -65,21 +67,15 @@ Words = Mapping[str, PermissionWords]
 """The words of a host application, by permission; one without is shown by its name."""
 
 
-def permission_lines(
-    words: Words, permissions: Iterable[str], most: int = LIST_CHARACTERS
-) -> list[str]:
-    """
-    Describe permissions, the risky ones first.
+def permission_lines(words: Words, permissions: Iterable[str]) -> list[str]:
+    """Describe permissions, the risky ones first, each with what it means."""
+    found = _risky_first(words, permissions)
+    return [f"- {one.label}: {one.effect}" for one in found]
 
-    :return: A line for each with what it means for the user; one line of all the
-        labels when that would be longer than ``most`` characters.
-    """
+
+def _risky_first(words: Words, permissions: Iterable[str]) -> list[PermissionWords]:
     found = [words.get(one) or _unknown(one) for one in permissions]
-    found.sort(key=lambda one: not one.risky)
-    lines = [f"- {one.label}: {one.effect}" for one in found]
-    if sum(map(len, lines)) > most:
-        return [f"- {listed(one.label for one in found)}"]
-    return lines
+    return sorted(found, key=lambda one: not one.risky)
 
 
 def _unknown(permission: str) -> PermissionWords:
@@ -87,18 +83,56 @@ def _unknown(permission: str) -> PermissionWords:
     return PermissionWords(name, "a permission of this app", risky=True)
 
 
-def gain_lines(
-    words: Words, found: Differences, *, new: bool, most: int = LIST_CHARACTERS
-) -> list[str]:
+def permission_labels(words: Words, found: Differences, *, new: bool) -> str:
     """
-    Describe what a plugin gains, the riskiest first.
+    Name all permissions in one line, which is short enough to be seen in any prompt.
 
     :param new: Whether there is an installed version.
+    """
+    required, optional = (
+        listed(one.label for one in _risky_first(words, difference.gained))
+        for difference in (found.permissions, found.optional_permissions)
+    )
+    can = "can also" if new else "can"
+    if not found.optional_permissions.gained:
+        if not found.permissions.gained:
+            return f"It asks for no {'more ' * new}permissions."
+        return f"It {can}: {required}"
+    if not found.permissions.gained:
+        return f"If you allow it later, it {can}: {optional}"
+    return f"It {can}: {required}; if you allow it later: {optional}"
+
+
+def gain_lines(words: Words, found: Differences, most: int) -> list[str]:
+    """
+    Describe what a plugin declares, for a terminal, the riskiest first.
+
     :param most: How many characters a list may have.
     """
-    lines = permission_lines(words, found.permissions.gained, most)
+    lines = permission_lines(words, found.permissions.gained)
     if optional := found.optional_permissions.gained:
-        lines += ["It may ask later to:", *permission_lines(words, optional, most)]
+        lines += ["It may ask later to:", *permission_lines(words, optional)]
+    return [*lines, *_place_lines(found, new=False, most=most)]
+
+
+def detail_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
+    """
+    Describe what a prompt's line of permissions does not say.
+
+    :param new: Whether there is an installed version.
+    :return: Short lists; then what required permissions mean, and optional ones, each
+        unless that is longer than ``LIST_CHARACTERS``.
+    """
+    lines = _place_lines(found, new=new, most=_PLACES_CHARACTERS)
+    for each in (found.permissions, found.optional_permissions):
+        meant = permission_lines(words, each.gained)
+        if sum(map(len, meant)) <= LIST_CHARACTERS:
+            lines += meant
+    return lines
+
+
+def _place_lines(found: Differences, *, new: bool, most: int) -> list[str]:
+    lines = []
     for what, difference in (
         ("sites", found.hosts),
         ("things it does in the app", found.actions),

@@ -136,4 +136,4 @@ def gained(preview: Any, profile: HostProfile) -> list[str]:
 
     changes = structure(converter, preview["changes"], Differences)
     words = profile.permission_words
-    return gain_lines(words, changes, new=False, most=_LIST_CHARACTERS)
+    return gain_lines(words, changes, _LIST_CHARACTERS)

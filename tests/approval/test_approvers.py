@@ -48,7 +48,7 @@ class DevApproverTests(ApproverContract, SynchronousTestCase):
             Note(
                 "Sample Bridge",
                 "--dev: uninstall without asking",
-                f"{PROMPT.title}\n{PROMPT.body}",
+                f"{PROMPT.title}\n{PROMPT.body}\n{PROMPT.details}",
                 icon="dialog-information",
                 desktop_entry="plugin-bridge",
                 expire_ms=-1,

@@ -1,4 +1,5 @@
 import re
+from textwrap import wrap
 
 from attrs import evolve
 from hypothesis import given
@@ -30,13 +31,16 @@ OFFER = Offer(
     "Ann",
     gains_of(["network"], [], ["x.example"], ["vrcLogin"], []),
 )
-PLUGIN = 'Plugin: a-plugin, "A ?b?plugin?/b?", version 1.2.3, by Ann'
-WISHES = """It wants to:
+PLUGIN = """Path: /author/plugin.git
+Plugin: a-plugin, version 1.2.3
+named "A ?b?plugin?/b?"
+by "Ann\""""
+WISHES = """Sites: x.example
+Things it does in the app: vrcLogin
 - Go online: can send what it knows to sites you allow
-Sites: x.example
-Things it does in the app: vrcLogin"""
+"""
 
-texts = st.text(max_size=400)
+texts = st.text(min_size=1, max_size=400)
 
 
 def every_prompt(text, url):
@@ -80,7 +84,7 @@ class ShownTests(SynchronousTestCase):
         ):
             self.assertEqual(named(name), wanted)
             title = evolve(OFFER, name=name, author=name).title
-            self.assertIn(f'"{wanted}", version 1.2.3, by {wanted}', title)
+            self.assertIn(f'\nnamed "{wanted}"\nby "{wanted}"', title)
 
     def test_attack_letters_that_reach_out(self):
         """No name turns, hides or covers what is around it."""
@@ -151,13 +155,36 @@ class PromptTests(SynchronousTestCase):
             self.assertIn("A page of Sample Host asks to", prompt.body)
             self.assertRegex(prompt.caution, "do not confirm|Confirm only if")
             if prompt.operation is not Operation.FORGET_KEY:
-                origin = "\nHost: forge.example:8443\nPath: /author/plugin.git"
-                self.assertIn(origin, prompt.body)
+                self.assertTrue(prompt.body.startswith("Host: forge.example:8443\n"))
+                self.assertIn("\nPath: /author/plugin.git", prompt.text)
         body = PROMPTS.rotate_key("a-plugin", URL, "old-key", "new-key").body
         self.assertIn("Old key: old-key\nNew key: new-key\n", body)
-        body = PROMPTS.reach_host(URL, ["192.168.1.5", "fd00::1"]).body
-        self.assertIn("Address: 192.168.1.5, fd00::1\n", body)
-        self.assertNotIn("Address", PROMPTS.reach_host(URL, []).body)
+        text = PROMPTS.reach_host(URL, ["192.168.1.5", "fd00::1"]).text
+        self.assertIn("\nAddress: 192.168.1.5, fd00::1\n", text)
+        self.assertNotIn("Address", PROMPTS.reach_host(URL, []).text)
+
+    def test_attack_what_is_cut_off(self):
+        """No text of an author pushes host, permissions or risk off a small screen."""
+        long, lists = "x" * 200, [[f"{n}.example" for n in range(64)]] * 3
+        risky, other = ["network", "sql", "vrchat"], ["native", "clipboard"]
+        author = "Ann. It asks for no permissions. Host: forge.example"
+        gains = gains_of(risky, other, *lists)
+        offer = Offer(long[:40], "\uff21" * 60, long, author, gains)
+        labels = [PROMPTS.words[name].label for name in risky + other]
+        name = "somebody else may be publishing in the author's name"
+        for prompt, facts in (
+            (PROMPTS.install(URL, long, offer), labels),
+            (PROMPTS.declared(URL, offer), labels),
+            (PROMPTS.trust_key(URL, KEY, offer), labels),
+            (PROMPTS.grow(long, URL, old=long, new=long, gains=gains), labels),
+            (PROMPTS.rotate_key(long, URL, KEY, KEY), [name]),
+        ):
+            for columns, most in ((38, 8), (60, 6)):
+                texts = prompt.text.split("\n")
+                lines = [line for text in texts for line in wrap(text, columns)]
+                seen = " ".join(lines[:most])
+                for fact in ("Host: forge.example:8443", *facts):
+                    self.assertIn(fact, seen)
 
     def test_attack_paths(self):
         """A long path pushes nothing off the screen, and its end is shown."""
@@ -167,27 +194,29 @@ class PromptTests(SynchronousTestCase):
             ("/a&b.git", "/a%26b.git"),
         ):
             url = check_url(f"https://forge.example{path}")
-            body = PROMPTS.install(url, "/data").body
-            self.assertIn(f"\nPath: {wanted}\n", body)
+            text = PROMPTS.install(url, "/data").text
+            self.assertIn(f"\nPath: {wanted}\n", text)
 
     def test_what_a_user_decides_by(self):
         """The key, the plugin, its version and all that it wants to do are shown."""
         trust = PROMPTS.trust_key(URL, KEY, OFFER).text
         self.assertIn(f"Key: {KEY}\n", trust)
-        self.assertIn(f"{PLUGIN}\n{WISHES}\n", trust)
+        self.assertIn("\nIt can: Go online\n", trust)
+        self.assertIn(f"\n{WISHES}{PLUGIN}", trust)
         self.assertIn("only if this key is the fingerprint the author published", trust)
         # After a preview the first prompt has all of it, and this one only its name.
         firsts = PROMPTS.install(URL, "/data", OFFER), PROMPTS.declared(URL, OFFER)
         for first in firsts:
-            self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", first.body)
+            self.assertIn("\nIt can: Go online\n", first.body)
+            self.assertIn(f"\n{WISHES}", first.text)
+            self.assertTrue(first.text.endswith(PLUGIN.partition("\n")[2]))
         known = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True).text
-        self.assertIn(f"{PLUGIN}\nConfirm", known)
-        self.assertNotIn("wants to", known)
+        self.assertIn(f"\n{PLUGIN}", known)
+        self.assertNotIn("It can", known)
         nothing = evolve(OFFER, author="", declared=gains_of([], [], [], [], []))
-        self.assertIn(
-            ", version 1.2.3\nIt asks for no permissions.\n",
-            PROMPTS.install(URL, "/data", nothing).body,
-        )
+        text = PROMPTS.install(URL, "/data", nothing).text
+        self.assertIn("\nIt asks for no permissions.\n", text)
+        self.assertNotIn("\nby", text)
 
     def test_grow_words_each_gain(self):
         """Each gain is in plain words, the risky permissions first."""
@@ -199,16 +228,26 @@ class PromptTests(SynchronousTestCase):
             ["friend-online"],
         )
         prompt = PROMPTS.grow("a-plugin", URL, old="1.0.0", new="1.1.0", gains=gains)
-        body = prompt.body
-        self.assertIn("from version 1.0.0 to 1.1.0", body)
+        self.assertIn("from version 1.0.0 to 1.1.0", prompt.details)
         self.assertIn(
-            "- Go online: can send what it knows to sites you allow\n"
-            "- Show messages in the app: can distract you\n"
-            "It may ask later to:\n"
-            "- Use the clipboard: reads what you copied, passwords too, and can "
-            "replace it\n"
+            "\nIt can also: Go online, Show messages in the app; if you allow it "
+            "later: Use the clipboard\n",
+            prompt.body,
+        )
+        self.assertIn(
             "New sites: x.example, y.example:8443\n"
             "New things it does in the app: vrcLogin\n"
-            "New events it receives: friend-online\n",
-            body,
+            "New events it receives: friend-online\n"
+            "- Go online: can send what it knows to sites you allow\n"
+            "- Show messages in the app: can distract you\n"
+            "- Use the clipboard: reads what you copied, passwords too, and can "
+            "replace it\n",
+            prompt.details,
         )
+        fewer = gains_of([], ["native"], [], [], []), gains_of([], [], ["x"], [], [])
+        later, none = (
+            PROMPTS.grow("a-plugin", URL, old="1", new="2", gains=gains).body
+            for gains in fewer
+        )
+        self.assertIn("If you allow it later, it can also: Show desktop", later)
+        self.assertIn("\nIt asks for no more permissions.\n", none)

@@ -4,8 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import LIST_CHARACTERS, listed, permission_lines
+from bridge.approval.wording import (
+    LIST_CHARACTERS,
+    detail_lines,
+    listed,
+    permission_labels,
+    permission_lines,
+)
 from bridge.settings.host import SHIPPED, PermissionWords, load_profile
+
+from .gains import gains_of
 
 WORDS = load_profile("reference").permission_words
 
@@ -18,16 +26,18 @@ class PermissionLinesTests(SynchronousTestCase):
 
     def test_attack_many_permissions_hide_none(self):
         """However many are gained, the label of each is shown, in one line."""
-        (line,) = permission_lines(WORDS, WORDS)
+        every = gains_of([], [*WORDS], [], [], [])
+        line = permission_labels(WORDS, every, new=False)
         for meaning in WORDS.values():
             self.assertIn(meaning.label, line)
         self.assertNotRegex(line, r" and \d+ more")
 
     def test_long_texts(self):
-        """At most three hundred characters are a line for each; more are one line."""
-        for size, shown in ((291, f"- label: {'y' * 291}"), (292, "- label")):
+        """What permissions mean is shown in at most three hundred characters."""
+        for size, shown in ((291, [f"- label: {'y' * 291}"]), (292, [])):
             words = {"p": PermissionWords("label", "y" * size, risky=False)}
-            self.assertEqual(permission_lines(words, ["p"]), [shown])
+            found = gains_of(["p"], [], [], [], [])
+            self.assertEqual(detail_lines(words, found, new=False), shown)
 
     def test_unknown_permission(self):
         """One that the profile has no words for is shown first, by its name."""

@@ -173,7 +173,7 @@ class UnsettledTests(SettlementTestCase):
         # It is compared with what is installed, not with what was refused.
         self.publish("2.0.0")
         self.assertEqual(self.done("update", "good").plugin.version, "2.0.0")
-        self.assertIn("version 1.0.0", self.bench.approver.prompts[0].body)
+        self.assertIn("version 1.0.0", self.bench.approver.prompts[0].text)
         self.assertFalse(self.bench.journal.exists())
         self.assertEqual(self.state()[0], ["good"])
 

@@ -51,7 +51,7 @@ class UninstallTests(UninstallTestCase):
         self.assert_gone()
         (prompt,) = self.bench.approver.prompts
         self.assertEqual(prompt.title, "Uninstall the plugin good?")
-        self.assertIn("Host: forge.example\n", prompt.body)
+        self.assertIn("Host: forge.example\n", prompt.text)
 
     def test_waits_for_an_update(self) -> None:
         """One operation at a time changes a plugin: the second one asks afterwards."""
@@ -126,8 +126,8 @@ class ForgetTests(UninstallTestCase):
         self.assertEqual((progress["op"], progress["id"]), ("forget_key", None))
         self.assertEqual(progress["step"], "awaiting_confirmation")
         (prompt,) = self.bench.approver.prompts
-        self.assertIn(f"Key: {KEY}\n", prompt.body)
-        self.assertIn("First accepted for: good (https://forge.example", prompt.body)
+        self.assertIn(f"Key: {KEY}\n", prompt.text)
+        self.assertIn("First accepted for: good (https://forge.example", prompt.text)
         # It is as a key that was never accepted, but not another one.
         self.bench.publish_later()
         self.done("update", "good")

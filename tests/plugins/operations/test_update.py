@@ -67,8 +67,8 @@ class UpdateTests(UpdateTestCase):
         self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
         self.assertEqual(entry.version, "1.1.0")
         (prompt,) = self.bench.approver.prompts
-        self.assertIn("Host: forge.example\n", prompt.body)
-        self.assertIn(f"version 1.0.0, commit {COMMIT}", prompt.body)
+        self.assertIn("Host: forge.example\n", prompt.text)
+        self.assertIn(f"version 1.0.0, commit {COMMIT}", prompt.text)
         # Settings stay, and nothing else that was.
         names, values, codes, journal = self.state()
         self.assertEqual((names, codes, journal), (["good"], {"good": NEW}, False))
@@ -126,7 +126,7 @@ class UpdateTests(UpdateTestCase):
             damage()
             self.bench.publish_later("0.0.1")
             self.assertEqual(self.updated().version, "0.0.1")
-            bodies = [prompt.body for prompt in self.bench.approver.prompts]
+            bodies = [prompt.text for prompt in self.bench.approver.prompts]
             self.assertIn("version unknown", bodies[0])
             self.start()
 
@@ -161,7 +161,7 @@ class KeyTests(UpdateTestCase):
         expected = [*checked, *ROTATED, *TRUSTED, *GROWN, "update move"]
         self.assertEqual(self.events[: len(expected)], expected)
         rotate = self.bench.approver.prompts[1]
-        self.assertIn(f"Old key: {KEY}\nNew key: {OTHER_KEY}\n", rotate.body)
+        self.assertIn(f"Old key: {KEY}\nNew key: {OTHER_KEY}\n", rotate.text)
         self.assertTrue(self.bench.trust.is_trusted(KEY))
         self.assertTrue(self.bench.trust.is_trusted(OTHER_KEY))
         self.assertEqual(self.bench.trust.mark("good", OTHER_KEY), NOW + 10)

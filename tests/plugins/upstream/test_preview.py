@@ -183,7 +183,7 @@ class PrivateTests(PreviewTestCase):
         (prompt,) = self.bench.approver.prompts
         self.assertEqual(prompt.operation, "reach_host")
         self.assertIn("Host: forge.example\n", prompt.body)
-        self.assertIn("Address: 192.168.1.5\n", prompt.body)
+        self.assertIn("Address: 192.168.1.5\n", prompt.text)
 
     def test_private_name(self) -> None:
         """A name that is private by itself is allowed as a name."""
