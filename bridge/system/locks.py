@@ -22,7 +22,10 @@ if sys.platform == "win32":  # pragma: no cover
     def _try_lock(fd: int) -> None:
         # Far beyond the text, which other processes read.
         os.lseek(fd, 1 << 30, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            raise BlockingIOError from None
         os.lseek(fd, 0, os.SEEK_SET)
 
     def _open_directory(path: Path) -> list[int]:
@@ -96,7 +99,8 @@ def is_held(path: Path) -> bool:
     """
     try:
         with acquire_directory(path.parent) as directory:
-            _lock(directory, os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT))
+            # NFS locks exclusively only what may be written.
+            _lock(directory, os.open(path, os.O_RDWR | NO_LINK | NO_WAIT))
     except LockedError:
         return True
     except OSError:
@@ -153,12 +157,13 @@ def _lock(lock: Lock, fd: int) -> None:
     """
     Add an open file to a lock.
 
-    :raise LockedError: Another process holds it, or there can be no lock.
+    :raise LockedError: Another process holds it.
+    :raise OSError: There can be no lock.
     """
     lock.callback(os.close, fd)
     try:
         _try_lock(fd)
-    except OSError:
+    except BlockingIOError:
         raise LockedError from None
 
 

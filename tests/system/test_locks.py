@@ -1,3 +1,4 @@
+import errno
 import fcntl
 import os
 import stat
@@ -83,13 +84,28 @@ class LockTests(SynchronousTestCase):
         self.assertEqual(open_files(), before - 2)
 
 
-class DirectoryTests(SynchronousTestCase):
+class FileSystemTests(SynchronousTestCase):
+    def test_nfs(self):
+        """It locks exclusively only what is open for writing."""
+        path, flock = fresh_directory(self) / "lock", fcntl.flock
+
+        def locked(fd, how):
+            if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            flock(fd, how)
+
+        with mock.patch("bridge.system.locks.fcntl.flock", locked):
+            with acquire(path):
+                self.assertTrue(is_held(path))
+            self.assertFalse(is_held(path))
+
     def test_no_locks_there(self):
-        """On a file system without locks everybody gets one."""
+        """Without locks everybody gets a directory's, and nobody a file's."""
         path = fresh_directory(self)
         with mock.patch(
             "bridge.system.locks.fcntl.flock", side_effect=OSError(37, "no locks")
         ):
             first, second = acquire_directory(path), acquire_directory(path)
+            self.assertRaisesRegex(OSError, "no locks", acquire, path / "lock")
         first.release()
         second.release()
