@@ -71,6 +71,7 @@ class SupervisorTests(SynchronousTestCase):
         for environ in (
             {"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": "8"},
             {"WATCHDOG_USEC": "soon"},
+            {"WATCHDOG_PID": "7"},
         ):
             supervisor = self.find(**environ)
             supervisor.ready("", self.clock)

@@ -9,6 +9,8 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.authorizer import StatementAuthorizer
@@ -132,6 +134,7 @@ class ReadTests(ReaderCase):
             "SELECT datetime(0, 'unixepoch'), current_timestamp, CAST('1' AS INTEGER)",
             "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5) "
             "SELECT group_concat(n) FROM r",
+            "VALUES (1), (2)",
             "SELECT name FROM places UNION SELECT n FROM numbers ORDER BY 1 LIMIT 3",
             "EXPLAIN QUERY PLAN SELECT * FROM places",
             "SELECT replace(trim(name), 'a', 'b'), instr(name, 'a') FROM places;",
@@ -159,11 +162,24 @@ class ReadTests(ReaderCase):
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
             ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "one statement per call"),
+            ("SELECT 1;\n-- x\n;DROP TABLE places", "one statement per call"),
             ("", "it is incomplete"),
             (" -- nothing\n/* at all */", "it is incomplete"),
         ):
             params = ["x" * 40] if "?1" in sql else []
             self.assertEqual(self.refused(sql, *params), REFUSED + kind, sql)
+
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=60))
+    @settings(max_examples=200)
+    def test_any_text(self, text: str) -> None:
+        """Any text is read or refused, and never quoted."""
+        self.clock.looks = 1_000_000
+        text += "\u2603"  # which no message of ours has
+        for sql in (text, f"SELECT {text}", f"SELECT '{text}' FROM places {text}"):
+            try:
+                self.reader.read(Query(sql, []))
+            except BridgeError as e:
+                self.assertNotIn(text, e.message)
 
 
 class LimitTests(ReaderCase):
@@ -349,6 +365,7 @@ class AttackTests(ReaderCase):
         made = self.directory / "made.db"
         for sql in (
             f"ATTACH '{made}' AS x",
+            "/**/ATTACH/**/'x'/**/AS/**/y",
             f"EXPLAIN QUERY PLAN ATTACH '{made}' AS x",
             # It would show addresses of the daemon's memory.
             "explain SELECT * FROM json_each('[]')",
@@ -356,6 +373,8 @@ class AttackTests(ReaderCase):
             "DELETE FROM places",
             "INSERT INTO places VALUES (9, 'x', NULL)",
             "UPDATE places SET name = 'x' RETURNING name",
+            "UPDATE places SET id = id + 1",
+            "WITH x AS (SELECT 1) DELETE FROM places",
             "UPDATE sqlite_master SET sql = ''",
             "CREATE TEMP TABLE x (a)",
             "CREATE TEMP VIEW places AS SELECT 1",
@@ -370,8 +389,11 @@ class AttackTests(ReaderCase):
             f"VACUUM INTO '{made}'",
             "PRAGMA database_list",
             "PRAGMA query_only = OFF",
+            "PRAGMA hard_heap_limit = 0",
+            "pragma temp_store_directory = '/tmp'",
             "EXPLAIN PRAGMA database_list",
             "SELECT * FROM pragma_database_list",
+            "SELECT * FROM pragma_table_info('places')",
             "SELECT * FROM dbstat",
             # What a comment hides from people it does not hide from SQLite.
             "SELECT 1 -- \n; DELETE FROM places",

@@ -1,3 +1,5 @@
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http import addresspolicy
@@ -48,6 +50,16 @@ class IsPublicTests(SynchronousTestCase):
         """What is not the usual form of an address is not public."""
         for text in NOT_ADDRESSES:
             self.assertFalse(is_public(text), text)
+
+    @given(st.ip_addresses())
+    def test_stricter_than_the_standard_library(self, address):
+        """No address is public that the standard library calls private."""
+        if is_public(str(address)):
+            self.assertTrue(address.is_global)
+
+    @given(st.text())
+    def test_any_text(self, text: str) -> None:
+        self.assertIsInstance(is_public(text), bool)
 
 
 class IsOwnTests(SynchronousTestCase):

@@ -47,6 +47,16 @@ class ReadTests(SynchronousTestCase):
         ):
             self.assertEqual(self.read(coded, True, size), written)
 
+    @given(st.binary(), st.booleans())
+    def test_any_bytes(self, body: bytes, inflated: bool) -> None:
+        """Any bytes are text, or are refused."""
+        found = self.read(body, inflated)
+        if not inflated:
+            try:
+                self.assertEqual(found, body.decode("utf-8"))
+            except UnicodeDecodeError:
+                self.assertEqual(found, "the response: not text in UTF-8")
+
     def test_limit(self) -> None:
         """The limit is exact, and counts what was inflated."""
         self.patch(bodytext, "OUTBOUND_RESPONSE_BYTES", 1000)

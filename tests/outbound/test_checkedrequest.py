@@ -1,3 +1,7 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.target import read_url
@@ -65,3 +69,24 @@ class RequestTests(SynchronousTestCase):
         self.assertIsInstance(made(headers=many), CheckedRequest)
         self.assertIsInstance(made(headers={"a": "x" * 65535}), CheckedRequest)
         self.assertIn("at most 65536", str(made(headers={"a": "x" * 65536})))
+
+    @given(
+        st.dictionaries(
+            st.one_of(st.text(max_size=8), st.from_regex(r"[A-Za-z-]{1,20}")),
+            st.text(max_size=8),
+            max_size=4,
+        )
+    )
+    def test_any_headers(self, headers: dict[str, str]) -> None:
+        """What is let through can be written as lines, and none is the connection's."""
+        request = made(headers=headers)
+        if not isinstance(request, CheckedRequest):
+            self.assertTrue(request.startswith("headers: "))
+            return
+        for name, value in request.headers:
+            line = f"{name}: {value}".encode("latin-1")
+            self.assertIsNotNone(re.fullmatch(rb"[!-~]+: [^\x00-\x1f\x7f]*", line))
+            self.assertNotIn(name.lower(), ("host", "content-length", "connection"))
+        names = [name.lower() for name, _ in request.headers]
+        for name in ("accept", "accept-encoding", "user-agent"):
+            self.assertIn(name, names)

@@ -47,6 +47,7 @@ class SqlTests(ServiceCase):
             (False, 0),
             (None, None),
             ("é", "é"),
+            (1.5, 1.5),
             (2**63 - 1, str(2**63 - 1)),
             (-(2**63), str(-(2**63))),
             (2**63, 2.0**63),
@@ -76,9 +77,13 @@ class SqlTests(ServiceCase):
         """A database is named by its alias; a path is no alias."""
         for name in (
             str(self.directory / "places.db"),
+            "places.db",
             "../places",
+            "file:places",
+            ":memory:",
             "",
             "PLACES",
+            "main",
         ):
             for method in ("query", "execute"):
                 self.assertEqual(

@@ -5,6 +5,8 @@ import struct
 import zlib
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 from twisted.internet.defer import CancelledError, Deferred, execute
 from twisted.internet.task import Clock
@@ -38,8 +40,10 @@ class SmallTests(SynchronousTestCase):
         for form, mode, colour in (
             ("PNG", "RGBA", (255, 0, 0, 128)),
             ("PNG", "P", 3),
+            ("PNG", "1", 1),
             ("JPEG", "RGB", (255, 0, 0)),
             ("JPEG", "CMYK", (0, 255, 255, 0)),
+            ("JPEG", "L", 7),
             ("GIF", "P", 3),
         ):
             got = read(small_png(written(Image.new(mode, (400, 200), colour), form)))
@@ -98,6 +102,17 @@ class SmallTests(SynchronousTestCase):
         for form in ("BMP", "TIFF", "WEBP", "ICO", "PPM", "EPS"):
             image = written(Image.new("RGB", (4, 4)), form)
             self.assertRaises(ImageError, small_png, image)
+
+    @given(st.binary(max_size=200), st.integers(0, 60), st.sampled_from("PJG"))
+    def test_any_bytes(self, noise, where, form):
+        """Any bytes are an image or an ``ImageError``."""
+        form = {"P": "PNG", "J": "JPEG", "G": "GIF"}[form]
+        good = written(Image.new("RGB", (5, 5), "red"), form)
+        for image in (good[:where] + noise, good[:where] + noise + good[where:]):
+            try:
+                self.assertLessEqual(max(read(small_png(image)).size), 128)
+            except ImageError:
+                pass
 
 
 class FileTests(SynchronousTestCase):

@@ -4,6 +4,8 @@ import json
 import resource
 
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.logger import LogLevel, capturedLogs
@@ -14,6 +16,7 @@ from bridge.sinks import overlay
 from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
 from bridge.sinks.notification import Message, notification
 from bridge.sinks.overlay import Overlay, datagram
+from tests import strategies
 from tests.contracts import SinkContract
 
 from .overlays import Listener, wayvr, xsoverlay
@@ -69,11 +72,34 @@ class DatagramTests(SynchronousTestCase):
         text = sent(content="😀" * 2000, source_app="😀" * 64)
         self.assertEqual(wayvr(text).content, "😀" * 2000)
 
-    def test_icons(self):
-        """Only the overlays' own are sent: any other would be opened as a file."""
-        for icon in ("error", "security-high", "logo.png"):
-            given = json.loads(sent(icon=icon)).get("icon")
-            self.assertEqual(given, "error" if icon == "error" else None)
+    @given(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "content": st.text(strategies.characters, max_size=50),
+                "timeout_secs": st.floats(0, 60) | st.integers(0, 60),
+                "source_app": st.text('aé😀"\\ ', max_size=64),
+                "sound": st.booleans(),
+                "volume": st.floats(0, 1),
+                "audio_path": st.sampled_from(["", "default", "error", "warning"]),
+                "height": st.floats(16, 1024),
+                "opacity": st.floats(0, 1),
+                "always_show": st.booleans(),
+                "icon": st.sampled_from(["", "error", "security-high", "logo.png"]),
+            },
+        )
+    )
+    def test_every_notification_is_shown(self, params):
+        """Whatever is accepted, both show it, and open no file for it."""
+        params["content"] = "".join(filter(str.isprintable, params.get("content", "")))
+        for shows in (wayvr, xsoverlay):
+            toast = shows(sent(**params))
+            self.assertEqual((toast.title, toast.opened), ("Door", None))
+            self.assertEqual(toast.content, params["content"])
+        # Only the overlay's own names are sent: any other would be opened.
+        named = {"icon": "error"} if params.get("icon") == "error" else {}
+        given = json.loads(sent(**params)).items() & {("icon", params.get("icon"))}
+        self.assertEqual(dict(given), named)
 
 
 class SocketTests(SinkContract, TestCase):

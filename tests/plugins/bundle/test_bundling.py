@@ -44,7 +44,9 @@ class MessagesTests(SynchronousTestCase):
         """Nothing is quoted of any other file, nor are messages about it."""
         for place in (
             "token",
+            "state.json",
             "../../etc/passwd",
+            "/etc/passwd",
             "plugins/good/../../token",
             "plugins\\good\\..\\..\\token",
             "hosting/token",

@@ -275,6 +275,7 @@ class MapTests(SynchronousTestCase):
         """A source that was no input is refused without repeating its name."""
         for source in (
             "token",
+            "../../me/.ssh/id",
             "/etc/passwd",
             "dataurl:x",
             "main.ts",

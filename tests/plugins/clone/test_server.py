@@ -245,6 +245,7 @@ class CheckUrlTests(SynchronousTestCase):
     def test_accepted(self) -> None:
         """A URL is returned as it was given."""
         for url in (
+            "https://example.org/me/plugin.git",
             "https://Example.ORG/me/plugin",
             "https://example.org:8443/~me/a%20b/",
             "https://192.168.1.5/x",

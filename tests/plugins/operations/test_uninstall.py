@@ -87,6 +87,7 @@ class UninstallTests(UninstallTestCase):
             lambda: shutil.rmtree(place),
             link,
             lambda: self.commit(Put(RECORDS, "good", "ruined")),
+            lambda: self.commit(Put(RECORDS, "good", None)),
             lambda: self.commit(Put(RECORDS, "good", {"url": 5})),
         ):
             damage()

@@ -1,5 +1,7 @@
 """The names of a source; what the bundler makes of one, the corpus has."""
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.reading import words_in
@@ -39,3 +41,10 @@ class WordsTests(SynchronousTestCase):
         ):
             self.assertIn("window", words_in(text), text)
         self.assertLessEqual(words_in(r"a\u{110000}b"), {"a", "b", "u"})
+
+    @given(st.text(max_size=60))
+    def test_any_text(self, text: str) -> None:
+        """No word is empty or begins with a digit, and each is found by itself."""
+        found = words_in(text)
+        self.assertFalse([word for word in found if word[:1] in "0123456789"])
+        self.assertGreaterEqual(words_in(" ".join(found)), found)

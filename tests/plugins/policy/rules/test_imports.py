@@ -1,8 +1,21 @@
-"""The rules on imports; the corpus has the verdict on each kind of specifier."""
+"""The rules on imports."""
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.imports import document_lines, unescape
+from bridge.plugins.policy.rules import imports
+from bridge.plugins.policy.rules.imports import document_lines, import_rule, unescape
+
+
+class ImportTests(SynchronousTestCase):
+    """What a specifier may be; the corpus has the verdict on each kind."""
+
+    @given(st.text(max_size=60))
+    def test_any_text(self, specifier: str) -> None:
+        """Any specifier gets a verdict."""
+        rules = (imports.OUTSIDE, imports.TEST_FILE, imports.TOOLING)
+        self.assertIn(import_rule("src/a.ts", specifier), (None, *rules))
 
 
 class MentionTests(SynchronousTestCase):
@@ -50,3 +63,8 @@ class EscapeTests(SynchronousTestCase):
     def test_unescape(self) -> None:
         """Every kind of escape is decoded, and no escape is too large."""
         self.assertEqual(unescape(r"\n\t\0\q\\\u{110000}"), "\n\t\0q\\\ufffd")
+
+    @given(st.text(st.sampled_from("\\ux{}0123456789abcdefn\n"), max_size=30))
+    def test_any_escape(self, text: str) -> None:
+        """Any text is decoded to no more characters than it had."""
+        self.assertLessEqual(len(unescape(text)), len(text))
