@@ -18,13 +18,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from OpenSSL import SSL
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IListeningPort, IOpenSSLContextFactory
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.ssl import CertificateOptions
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
-from zope.interface import implementer
 
 from ..classes import frozen
 from ..plugins.tree.signature import sign_tree
@@ -119,10 +118,10 @@ def start_forge(reactor: Any, root: Path, authority: CA, *, old: bool = False) -
     :param old: Whether to speak only version 0 of git's protocol.
     :raise ForgeError: git is missing.
     """
-    context = SSL.Context(SSL.TLS_SERVER_METHOD)
-    authority.issue_cert(_ADDRESS, "localhost").configure_cert(context)
+    tls = CertificateOptions()
+    authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
     site = Site(_Backend(reactor, _backend_program(), root, old=old))
-    factory = TLSMemoryBIOFactory(_Certified(context), False, site, reactor)
+    factory = TLSMemoryBIOFactory(tls, False, site, reactor)
     listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
     return Forge(listening.getHost().port, listening, factory)
 
@@ -199,18 +198,6 @@ def _git(*arguments: str, cwd: Path | None = None) -> str:
     if done.returncode:
         raise ForgeError(f"git failed: {done.stderr.strip()}")
     return done.stdout.strip()
-
-
-@implementer(IOpenSSLContextFactory)
-@frozen
-class _Certified:
-    """Uses one certificate for every connection."""
-
-    _context: SSL.Context
-
-    def getContext(self) -> SSL.Context:
-        """See ``IOpenSSLContextFactory.getContext``."""
-        return self._context
 
 
 class _Backend(Resource):
