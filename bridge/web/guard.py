@@ -11,23 +11,15 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from typing import Protocol
 
 from twisted.web.http_headers import Headers
 
 from ..classes import define
+from ..datadir.token import FollowedToken
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code, bad_request
 from ..settings.values import HTTP_PORT
 from .headers import RequestError
-
-
-class TokenCheck(Protocol):
-    """Checks the pairing token."""
-
-    def matches(self, offered: bytes) -> bool:
-        """Whether this is the token; compares in constant time."""
-
 
 _CHALLENGE = b'Bearer realm="plugin-bridge"'
 _ORIGIN = re.compile(
@@ -84,7 +76,7 @@ class Guard:
     """
 
     origins: frozenset[bytes]
-    token: TokenCheck
+    token: FollowedToken
     programs: TokenBucket
     pages: TokenBucket
     foreign: TokenBucket
