@@ -6,7 +6,7 @@ from twisted.internet.defer import maybeDeferred
 
 from bridge.approval.prompts import Prompts
 from bridge.protocol.errors import Code, Prefix
-from bridge.sinks.fanout import Health, SinkError
+from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.notification import FIELDS
 from tests.sinks.samples import KINDS
 
@@ -67,7 +67,7 @@ class SinkContract:
         await maybeDeferred(sink.close)
         self.assertFalse(sink.has_started)
         self.assertIn(sink.health(), list(Health))
-        with self.assertRaises(SinkError):
+        with self.assertRaises(UnavailableError):
             await maybeDeferred(sink.deliver, KINDS[0])
         await maybeDeferred(sink.close)
 

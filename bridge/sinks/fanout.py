@@ -34,16 +34,12 @@ class Health(WireString):
     DOWN = "down", "nothing is there now"
 
 
-class SinkError(Exception):
-    """A notification was not delivered; the message is ours, and gives the reason."""
+class UnavailableError(Exception):
+    """Nothing was there to accept a notification; the message is ours."""
 
 
-class UnavailableError(SinkError):
-    """Nothing was there to accept it."""
-
-
-class RejectedError(SinkError):
-    """It was not accepted, or can't be sent."""
+class RejectedError(Exception):
+    """It was not accepted, or can't be sent; the message is ours."""
 
 
 class Sink(Protocol):
@@ -69,8 +65,8 @@ class Sink(Protocol):
         """
         Begin.
 
-        :return: A Deferred, or ``None``.  Fails with ``SinkError`` when it can't be a
-            target now; it may still become one by itself.
+        :return: A Deferred, or ``None``.  Fails with ``UnavailableError`` when it
+            can't be a target now; it may still become one by itself.
         """
 
     def health(self) -> Health:
@@ -136,7 +132,7 @@ class Fanout:
             return "unavailable: it has ended"
         if failure.check(RejectedError):
             return f"rejected: {failure.getErrorMessage()}"
-        if failure.check(SinkError):
+        if failure.check(UnavailableError):
             return f"unavailable: {failure.getErrorMessage()}"
         self._log.failure("a sink failed", failure)
         return "unavailable: it failed; see the daemon's log"

@@ -21,7 +21,7 @@ from ..classes import define
 from ..freedesktop.messages import DesktopError
 from ..freedesktop.notes import DEFAULT_MS, Desktop, Note, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
-from .fanout import Health, SinkError, UnavailableError
+from .fanout import Health, UnavailableError
 from .icons import IconFiles, ImageError
 from .notification import Notification
 
@@ -89,7 +89,7 @@ class Freedesktop:
             # No signal shows when a server that was mute answers.
             self._retry = self._clock.callLater(DESKTOP_SECONDS, self._look_again)
         failure.trap(DesktopError)
-        raise SinkError(failure.getErrorMessage()) from None
+        raise UnavailableError(failure.getErrorMessage()) from None
 
     def _look_again(self, _: object = None) -> None:
         """Become a target, even late, when a server is there that answers."""
@@ -100,7 +100,7 @@ class Freedesktop:
         self._log.info("sink {name} has started", name=self.name)
 
     def _not_started(self, failure: Failure) -> None:
-        if not failure.check(SinkError, CancelledError):
+        if not failure.check(UnavailableError, CancelledError):
             self._log.failure("sink {name} failed", failure, name=self.name)
 
     def health(self) -> Health:

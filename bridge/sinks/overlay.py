@@ -27,7 +27,7 @@ from ..classes import define
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..protocol.strictjson import dumps
 from ..settings.values import Address
-from .fanout import Health, RejectedError, SinkError, UnavailableError
+from .fanout import Health, RejectedError, UnavailableError
 from .notification import FIELDS, SOUNDS, Notification
 
 VOLUME: Final = 0.7
@@ -109,7 +109,7 @@ class Overlay(DatagramProtocol):
         try:
             self._port = self._reactor.listenUDP(0, self, interface=own)
         except CannotListenError:
-            raise SinkError("no port to send from") from None
+            raise UnavailableError("no port to send from") from None
         # Readers never answer, and others could send without end.
         self._port.stopReading()
 

@@ -6,7 +6,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_SECONDS, SINK_START_SECONDS
-from bridge.sinks.fanout import Fanout, RejectedError, SinkError, UnavailableError
+from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
 from tests.contracts import SinkContract
 
 from .fake import FakeSink, failing
@@ -85,7 +85,7 @@ class StartTests(SynchronousTestCase):
     def test_skipped(self):
         """One that fails to start is logged and is no target; a late one is logged."""
         sinks = (
-            FakeSink("a", starting=failing(SinkError("no bus"))),
+            FakeSink("a", starting=failing(UnavailableError("no bus"))),
             FakeSink("b"),
             FakeSink("c", starting=failing(ZeroDivisionError())),
             FakeSink("d", starting=Deferred),

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.freedesktop.messages import DesktopError
 from bridge.freedesktop.notes import Note, Server, Urgency
 from bridge.protocol.limits import DESKTOP_SECONDS
-from bridge.sinks.fanout import Health, SinkError, UnavailableError
+from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
 from bridge.sinks.notification import Message, notification
@@ -134,7 +134,7 @@ class LifeTests(SynchronousTestCase):
 
     def skipped(self) -> None:
         """Start the sink, which can't be a target now."""
-        self.failureResultOf(self.sink.start(), SinkError)
+        self.failureResultOf(self.sink.start(), UnavailableError)
         self.assertFalse(self.sink.has_started)
 
     def test_server_that_comes_later(self) -> None:
@@ -172,7 +172,7 @@ class LifeTests(SynchronousTestCase):
         self.patch(self.screen, "look", find)
         starting = self.sink.start()
         looking[0].errback(DesktopError("mute"))
-        self.failureResultOf(starting, SinkError)
+        self.failureResultOf(starting, UnavailableError)
         for asked, answer in enumerate(
             (Failure(DesktopError("mute")), Failure(ZeroDivisionError()), SERVER), 2
         ):

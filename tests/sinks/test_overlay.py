@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.settings.values import Address
 from bridge.sinks import overlay
-from bridge.sinks.fanout import Health, RejectedError, SinkError, UnavailableError
+from bridge.sinks.fanout import Health, RejectedError, UnavailableError
 from bridge.sinks.notification import Message, notification
 from bridge.sinks.overlay import Overlay, datagram
 from tests import strategies
@@ -160,7 +160,7 @@ class SocketTests(SinkContract, TestCase):
             sink = Overlay(reactor, Address(host, 1))
             resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
             try:
-                self.assertRaises(SinkError, sink.start)
+                self.assertRaises(UnavailableError, sink.start)
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             self.assertFalse(sink.has_started)
