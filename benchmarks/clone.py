@@ -17,7 +17,7 @@ from typing import Any
 from twisted.internet.threads import deferToThread
 
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.plugins.clone.repositories import Repositories
 from tests.forge import start_forge_process
 
@@ -45,7 +45,7 @@ def by_git(url: str, ca_file: Path, into: Path) -> None:
 
 def make_cloner(reactor: Any, ca_file: Path) -> Repositories:
     """Make ours."""
-    client = make_client(reactor, deferToThread, ca_file)
+    client = HttpClient(reactor, deferToThread).trusting(ca_file)
     policy = AddressPolicy(public_only=False)
     return Repositories(client, reactor, deferToThread, policy)
 

@@ -16,7 +16,7 @@ from twisted.web.server import Site
 
 from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
@@ -54,7 +54,7 @@ async def rows(net: Any) -> list[Row]:
     pool = Pool(net, "benchmark", 2)
     pool.start()
     policy = AddressPolicy(also=frozenset({(HERE, number)}))
-    client = make_client(net, pool.call)
+    client = HttpClient(net, pool.call)
     fetcher = HttpFetcher(policy, net, pool.call, client)
 
     async def ours(url: str) -> Fragment:

@@ -106,15 +106,21 @@ class HttpClient:
     """
     Connects to servers, each within the address policy of who asks.
 
+    TLS is prepared at its first request.
+
     :ivar _call: Calls in a thread.
-    :ivar _look_up: From a name to its addresses.
-    :ivar _trust: Whose certificates are believed.
+    :ivar _look_up: From a name to its addresses; the system's resolver by default.
+    :ivar _trust: Whose certificates are believed; by default the system's.
     """
 
     _reactor: Any
     _call: Callable[..., Deferred[Any]]
-    _look_up: LookUp
-    _trust: Trust
+    _look_up: LookUp = field()
+    _trust: Trust = field(factory=Trust)
+
+    @_look_up.default
+    def _system(self) -> LookUp:
+        return SystemNames(self._reactor.callFromThread).look_up
 
     def trusting(self, ca_file: Path | None) -> HttpClient:
         """Return a client that trusts these authorities, in PEM, as well."""
@@ -159,19 +165,3 @@ class HttpClient:
             raise unavailable("the host's name has too many addresses")
         policy.check_addresses(target, addresses)
         return addresses
-
-
-def make_client(
-    reactor: Any,
-    call: Callable[..., Deferred[Any]],
-    ca_file: Path | None = None,
-    look_up: LookUp | None = None,
-) -> HttpClient:
-    """
-    Make a client; TLS is prepared at its first request.
-
-    :param call: Calls in a thread.
-    :param look_up: From a name to its addresses; the system's resolver by default.
-    """
-    names = look_up or SystemNames(reactor.callFromThread).look_up
-    return HttpClient(reactor, call, names, Trust(ca_file))

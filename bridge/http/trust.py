@@ -68,7 +68,7 @@ class Trust:
     :ivar ca_file: Authorities to trust in addition to the system's, in PEM.
     """
 
-    _ca_file: Path | None
+    _ca_file: Path | None = None
     _context: SSL.Context | None = field(default=None, init=False)
     _made_of: _Stamps = field(factory=dict, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)

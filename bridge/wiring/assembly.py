@@ -28,7 +28,7 @@ from ..daemonlog import LogPush, Output, at_least, open_daemon_log
 from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
-from ..http.client import make_client
+from ..http.client import HttpClient
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
 from ..protocol.bucket import TokenBucket
@@ -85,7 +85,7 @@ def assemble(
         return [token.reveal()]
 
     desktop = Notifications(reactor, os.environ)
-    client = make_client(reactor, threads.fetches.call)
+    client = HttpClient(reactor, threads.fetches.call)
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
     approver = make_approver(core)
     renewed = renew_sources(paths)

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http import addresspolicy
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
@@ -200,7 +200,7 @@ class DialTests(SynchronousTestCase):
             asked.append(host)
             return succeed(answers)
 
-        client = make_client(memory, execute, look_up=look_up)
+        client = HttpClient(memory, execute, look_up=look_up)
         fetcher = HttpFetcher(AddressPolicy(), memory, execute, client)
         try:
             target = read_url(url)

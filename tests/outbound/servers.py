@@ -13,7 +13,7 @@ from zope.interface import implementer
 
 from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
@@ -177,7 +177,8 @@ class OutboundCase(TestCase):
         if self.trusted:
             ca_file = fresh_directory(self) / "trusted.pem"
             ca_file.write_bytes(b"".join(self.trusted))
-        client = make_client(reactor, self.pool.call, ca_file, look_up or self.look_up)
+        client = HttpClient(reactor, self.pool.call, look_up or self.look_up)
+        client = client.trusting(ca_file)
         policy = AddressPolicy(also=frozenset(self.allowed))
         fetcher = HttpFetcher(policy, client._reactor, self.pool.call, client)
         self.addCleanup(fetcher.close)

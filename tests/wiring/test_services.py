@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.hub import Hub
 from bridge.services.logs import Logs
@@ -20,7 +20,7 @@ from tests.directories import fresh_directory
 from tests.services.test_remote import Page
 
 NO_PLUGINS = Mock()
-NOBODY = make_client(Clock(), execute, look_up=lambda name: Deferred())
+NOBODY = HttpClient(Clock(), execute, look_up=lambda name: Deferred())
 
 
 class SinkTests(SynchronousTestCase):
@@ -68,7 +68,7 @@ class ShutdownTests(SynchronousTestCase):
         threads = Threads.make(clock, 1)
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())
-        client = make_client(clock, execute, look_up=lambda name: Deferred())
+        client = HttpClient(clock, execute, look_up=lambda name: Deferred())
         tools = screen, client, time.time
         made = make_services(
             Core(clock, config, paths, threads, store, hub, *tools),

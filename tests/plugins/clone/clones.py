@@ -12,7 +12,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import SystemNames, make_client
+from bridge.http.client import HttpClient, SystemNames
 from bridge.plugins.clone.gitprotocol import Fetched
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
 from bridge.protocol.errors import BridgeError, forget_traceback
@@ -88,8 +88,8 @@ class CloneTestCase(TestCase):
 
     def cloner(self, ca_file: Path | None = None, **limits: Any) -> Repositories:
         """Repositories within limits, through what trusts the forge, or ``ca_file``."""
-        trusted = ca_file or self.forge.ca_file
-        client = make_client(reactor, self.pool.call, trusted, self.look_up)
+        client = HttpClient(reactor, self.pool.call, self.look_up)
+        client = client.trusting(ca_file or self.forge.ca_file)
         policy = AddressPolicy(public_only=False)
         clones, looks = (evolve(usual, **limits) for usual in (CLONES, LOOKS))
         return Repositories(client, reactor, self.pool.call, policy, clones, looks)

@@ -90,7 +90,7 @@ from pathlib import Path
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
+from bridge.http.client import HttpClient
 from bridge.plugins.clone.repositories import Repositories
 assert not any(name.startswith(("dulwich", "urllib3")) for name in sys.modules)
 seen = []
@@ -101,7 +101,7 @@ def watch(event, args):
         if not str(args[0]).endswith((".py", ".pyc", ".gitattributes")):
             seen.append(str(args[0]))
 sys.addaudithook(watch)
-client = make_client(reactor, execute, Path({str(self.forge.ca_file)!r}))
+client = HttpClient(reactor, execute).trusting(Path({str(self.forge.ca_file)!r}))
 cloner = Repositories(client, reactor, execute, AddressPolicy(False))
 into = Path({str(self.into)!r})
 cloning = Deferred.fromCoroutine(
