@@ -31,11 +31,8 @@ from .prompts import Prompt, sender, shown
 _KEY_BYTES: Final = 16
 
 ANSWERING: Final = {
-    "dunst": (
-        "To answer: middle-click the prompt, or run dunstctl context, and choose from "
-        "the menu, which needs dmenu or rofi; a left click refuses."
-    ),
-    "mako": "To answer: run makoctl menu with a menu program, and choose.",
+    "dunst": "Middle-click to answer",
+    "mako": "Answer with: makoctl menu",
 }
 """How to answer on servers that draw no buttons, by the name they give."""
 
@@ -110,13 +107,13 @@ class DesktopApprover:
             raise denied("the prompt was answered with something else")
 
     async def _text(self, prompt: Prompt) -> str:
-        """The text of the question, and how to answer it without buttons."""
+        """How to answer without buttons, and the text, whose end may be cut."""
         try:
             server = await self._notifications.find()
         except DesktopError as e:
             raise unavailable(str(e)) from None
         how = ANSWERING.get(server.name.lower())
-        return prompt.text if how is None else f"{prompt.text}\n{how}"
+        return prompt.text if how is None else f"{how}\n{prompt.text}"
 
     def _key(self, name: str) -> str:
         return f"{name}-{self._random(_KEY_BYTES).hex()}"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
+from typing import Final
 
 from ..approval.desktop import ANSWERING
 from ..classes import frozen
@@ -49,6 +50,9 @@ from .connection import (
     upgrade_problem,
 )
 from .terminal import counted
+
+_WITH_SERVER: Final = frozenset({"GNOME", "KDE", "MATE", "X-Cinnamon", "XFCE"})
+"""Desktops that show notifications themselves, as ``XDG_CURRENT_DESKTOP`` has them."""
 
 
 class Level(StrEnum):
@@ -349,8 +353,7 @@ async def notification_server(
     except DesktopError as e:
         return wrong(
             f"none answers, so no prompt can be shown: {e}",
-            "log in to a desktop, which ssh is not, or install a server: "
-            "sudo apt install dunst",
+            _server_fix(),
         )
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
@@ -361,6 +364,13 @@ async def notification_server(
         )
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
     return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
+
+
+def _server_fix() -> str:
+    desktops = os.environ.get("XDG_CURRENT_DESKTOP", "").split(":")
+    if not _WITH_SERVER.isdisjoint(desktops):
+        return "log in again, or restart the desktop's notification server"
+    return "log in to a desktop, which ssh is not, or install one, such as dunst"
 
 
 def finding_lines(findings: list[Finding]) -> Iterator[str]:

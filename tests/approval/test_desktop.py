@@ -52,7 +52,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.screen.server = evolve(SERVER, name="dunst")
         self.asker.approve(PROMPT).addErrback(lambda _: None)
         ((note, _, answer),) = self.screen.questions
-        self.assertEqual(note.body, f"{PROMPT.text}\n{ANSWERING['dunst']}")
+        self.assertEqual(note.body, f"{ANSWERING['dunst']}\n{PROMPT.text}")
         answer.callback(None)
 
     def test_keys_are_random(self):

@@ -333,7 +333,7 @@ class ServerTests(SynchronousTestCase):
         """The advice is how to answer there."""
         for name, printed in (
             ("any", "click Confirm or Deny"),
-            ("dunst", "middle-click"),
+            ("dunst", "Middle-click"),
             ("mako", "makoctl menu"),
         ):
             screen = FakeScreen()
@@ -347,11 +347,16 @@ class ServerTests(SynchronousTestCase):
         """Where nobody answers, or can't, that is wrong, unless no prompt is needed."""
         none, odd = FakeScreen(), FakeScreen()
         odd.server = Server(":1.1", "odd\x1b[31m", "1", frozenset({"body"}))
-        for screen, text, fix in (
-            (none, "no prompt can be shown: no bus", "sudo apt install dunst"),
-            (odd, "odd 1 has no buttons", "use one with actions"),
+        missing = "no prompt can be shown: no bus"
+        for screen, desktop, text, fix in (
+            (none, "sway", missing, "install one, such as dunst"),
+            (none, "ubuntu:GNOME", missing, "log in again, or restart"),
+            (odd, "KDE", "odd 1 has no buttons", "use one with actions"),
         ):
-            with patch.object(none, "find", lambda: fail(DesktopError("no bus"))):
+            with (
+                patch.object(none, "find", lambda: fail(DesktopError("no bus"))),
+                patch.dict(os.environ, XDG_CURRENT_DESKTOP=desktop),
+            ):
                 found = self.found(screen)
                 note = self.found(screen, no_prompts=True)
             self.assertEqual((found.level, note.level), (WRONG, NOTE))
