@@ -9,7 +9,7 @@ their sender), and waiting callers learn of a loss after the bookkeeping is done
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import UNIXClientEndpoint
@@ -24,7 +24,10 @@ from txdbus.message import MethodCallMessage
 from txdbus.objects import DBusObjectHandler
 
 from ..protocol.limits import DESKTOP_SECONDS
+from ..protocol.text import ascii_line
 from .messages import BUS, Call, DesktopError, Signal
+
+_REASON_CHARACTERS: Final = 60
 
 
 class _External(ClientAuthenticator):
@@ -71,8 +74,10 @@ class SessionBusConnection(DBusClientConnection):
         message = _message(call)
         try:
             reply = await self.callRemoteMessage(message)
-        except RemoteError:
-            text = f"{call.method} was refused on the session bus"
+        except RemoteError as e:
+            # Its message is in the server's words; of its name the end says enough.
+            why = ascii_line(e.errName.rpartition(".")[2], _REASON_CHARACTERS)
+            text = f"{call.method} was refused on the session bus: {why}"
             raise DesktopError(text) from None
         except ConnectionClosed:
             raise DesktopError("the session bus is gone") from None

@@ -79,7 +79,8 @@ class ConnectionTests(TestCase):
         """An error is reported, but not in its sender's words."""
         call = Call(BUS, "GetNameOwner", "s", ["no.such"])
         error = await self.assertFailure(self.us.link.call(call), DesktopError)
-        self.assertEqual(str(error), "GetNameOwner was refused on the session bus")
+        text = "GetNameOwner was refused on the session bus: NameHasNoOwner"
+        self.assertEqual(str(error), text)
 
     async def test_unwritable_calls(self):
         """What the library can't marshal is a refusal, whatever it raises."""
