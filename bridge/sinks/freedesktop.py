@@ -11,7 +11,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any, ClassVar, Final
 
-from attrs import field
+from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -46,6 +46,10 @@ class Freedesktop:
     is no target; it becomes one as soon as a server appears, and from then on is only
     ``up`` or ``down``.  A server that does not answer is asked again; one is started
     only for a notification.
+
+    :ivar desktop_entry: The application's ``.desktop`` file without its ending.
+    :ivar application: What users know the host application by.
+    :ivar reserved: Names of the sender of prompts, which no notification may have.
     """
 
     name: ClassVar[str] = "freedesktop"
@@ -64,6 +68,8 @@ class Freedesktop:
     _icons: IconFiles
     _clock: IReactorTime
     _desktop_entry: str = ""
+    _application: str = ""
+    _reserved: tuple[str, ...] = ()
     has_started: bool = field(default=False, init=False)
     _unwatch: Callable[[], None] = field(default=lambda: None, init=False)
     _looking: Deferred[Any] = field(factory=lambda: succeed(None), init=False)
@@ -116,9 +122,15 @@ class Freedesktop:
             server = await self._desktop.find()
             picture = await self._picture(notification)
             shown = note(notification, server, picture, self._desktop_entry)
-            await self._desktop.show(shown)
+            await self._desktop.show(self._not_as_a_prompt(shown))
         except DesktopError as e:
             raise UnavailableError(str(e)) from None
+
+    def _not_as_a_prompt(self, shown: Note) -> Note:
+        name = " ".join(shown.application.split()).casefold()
+        if name in (each.casefold() for each in self._reserved):
+            return evolve(shown, application=self._application)
+        return shown
 
     async def _picture(self, notification: Notification) -> str:
         """Return the file of the image; empty if there is none that can be shown."""

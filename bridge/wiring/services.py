@@ -9,6 +9,8 @@ from typing import Final
 
 from twisted.logger import Logger
 
+from ..approval.approvers import DESKTOP_ENTRY
+from ..approval.prompts import sender
 from ..classes import frozen
 from ..databases.databases import Databases
 from ..http.addresspolicy import AddressPolicy
@@ -123,8 +125,10 @@ def make_sinks(core: Core) -> Fanout:
 def _freedesktop(core: Core) -> Freedesktop:
     icons = core.paths.data.icons
     files = IconFiles(icons, core.reactor, core.threads.icons.call)
-    entry = core.paths.profile.desktop_entry
-    return Freedesktop(core.desktop, files, core.reactor, entry)
+    profile = core.paths.profile
+    entry, application = profile.desktop_entry, profile.application
+    reserved = sender(application), DESKTOP_ENTRY
+    return Freedesktop(core.desktop, files, core.reactor, entry, application, reserved)
 
 
 SINKS: Final[dict[str, Callable[[Core], Sink]]] = {

@@ -78,7 +78,9 @@ class SinkCase(TestCase):
 
     def sink(self) -> Any:
         icons = IconFiles(self.icons, reactor, execute)
-        sink = Freedesktop(self.desktop, icons, self.reactor, "sample")
+        sink = Freedesktop(
+            self.desktop, icons, self.reactor, "sample", "App", ("App Bridge",)
+        )
         self.addCleanup(sink.close)
         return sink
 
@@ -102,6 +104,15 @@ class ContractTests(SinkCase, SinkContract):
         self.assertEqual((hints["desktop-entry"], hints["urgency"]), ("sample", 2))
         sink.close()
         self.assertEqual(list(self.icons.iterdir()), [])
+
+    async def test_attack_name_of_the_prompts_sender(self) -> None:
+        """A notification that would look like a prompt is the application's."""
+        sink = self.sink()
+        await self.there(sink)
+        for name in ("App Bridge", " app  BRIDGE"):
+            await sink.deliver(evolve(LEAST, source_app=name))
+        names = [arguments[0] for arguments in self.server.named("Notify")]
+        self.assertEqual(names, ["App", "App"])
 
     async def test_attack_icon_that_is_broken(self) -> None:
         """An image that can't be shown costs the icon, not the message."""
