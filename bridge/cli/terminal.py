@@ -16,7 +16,7 @@ import click
 
 from ..protocol.errors import UserError
 from ..protocol.text import INVISIBLE
-from ..system.files import write_first
+from ..system.files import create
 
 # Marks, of which not all are called combining, and joiners.
 _NO_COLUMN: Final = ("Mn", "Me", "Cf")
@@ -79,10 +79,15 @@ def write_private(path: Path, content: bytes) -> None:
     """
     with reported(f"{path} cannot be written"):
         try:
-            write_first(path, [content])
+            file = create(path)
         except FileExistsError:
             why = f"{path} exists already; it is never replaced"
             raise CommandError(why) from None
+        try:  # only now, for what could not be created may be another's file
+            with file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
         except BaseException:
             with contextlib.suppress(OSError):
                 path.unlink()

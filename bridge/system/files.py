@@ -146,16 +146,6 @@ def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
     :raise OSError: It could not be made; part of it may be there.
     """
     path.unlink(missing_ok=True)
-    write_first(path, pieces, mode)
-
-
-def write_first(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
-    """
-    Make a file as ``write_new`` does, where nothing is.
-
-    :raise FileExistsError: There is something, perhaps a link.
-    :raise OSError: It could not be made; part of it may be there.
-    """
     with create(path, mode) as file:
         file.writelines(pieces)
         file.flush()

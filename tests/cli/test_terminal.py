@@ -1,5 +1,6 @@
 """What commands print."""
 
+import errno
 import io
 import json
 import os
@@ -83,6 +84,12 @@ class PrivateFileTests(SynchronousTestCase):
         for path in (self.path, link):
             with self.assertRaises(terminal.CommandError):
                 terminal.write_private(path, b"ours")
+        for error in (OSError(errno.EMFILE, "no descriptor"), KeyboardInterrupt()):
+            with (
+                mock.patch("os.open", side_effect=error),
+                self.assertRaises((terminal.CommandError, KeyboardInterrupt)),
+            ):
+                terminal.write_private(self.path, b"ours")
         self.assertEqual(self.path.read_bytes(), b"theirs")
         self.assertTrue(link.is_symlink())
         self.assertFalse(self.path.with_name("elsewhere").exists())
