@@ -27,7 +27,7 @@ from ...datadir.paths import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FIL
 from ...protocol import limits
 from ...protocol.text import printable, shown
 from ...settings.host import HostProfile
-from ..esbuild.conversation import Conversation, Limits, together
+from ..esbuild.conversation import Conversation, Limits
 from ..esbuild.language import (
     DATA_LOADERS,
     LOADERS,
@@ -35,8 +35,9 @@ from ..esbuild.language import (
     TSCONFIG_RAW,
     is_source_name,
     loader_arguments,
+    suffix_of,
 )
-from ..policy.reading import Source, read
+from ..policy.reading import Answer, Source, read
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
 from .sources import Bundle, Sources, check_map
@@ -85,6 +86,7 @@ HIDDEN: Final = (
 
 # Names are not looked at here, so that any will do.
 _MARK: Final = "$"
+_MINIFY: Final = "--minify"
 
 _AREAS: Final = ("host/", PLUGINS, MADE)
 _QUOTED_CHARACTERS: Final = 160
@@ -94,7 +96,7 @@ def host_flags(profile: HostProfile) -> list[str]:
     """Return the flags of the host's bundle, which hosts are written for."""
     return [
         *_EVERY_BUNDLE,
-        "--minify",
+        _MINIFY,
         "--sourcemap=linked",
         f"--alias:{profile.api_module}=./{API_ENTRY}",
         f"--alias:{profile.table_module}=./{TABLE_FILE}",
@@ -127,7 +129,7 @@ def host_target(profile: HostProfile) -> Target:
 def realm_target(profile: HostProfile) -> Target:
     """Return what runs before a plugin that is a text."""
     alias = f"--alias:{profile.api_module}=./{API_ENTRY}"
-    flags = [*_EVERY_BUNDLE, "--minify", "--sourcemap=external", alias]
+    flags = [*_EVERY_BUNDLE, _MINIFY, "--sourcemap=external", alias]
     return Target(REALM_ENTRY, "realm.js", flags)
 
 
@@ -202,26 +204,41 @@ class Bundling:
             raise BuildError(f"esbuild failed:\n{shown_messages(made['errors'])}")
         bundle: Bundle
         bundle, others = await self._in_thread(self._checked, target, made, table)
-        await together(map(self._check_strict, others))
+        for path in others:
+            await self._check_strict(path, target)
         return bundle
 
-    async def _check_strict(self, path: str) -> None:
+    async def _check_strict(self, path: str, target: Target) -> None:
         """
-        Check that a source is strict code, as everything in a bundle is.
+        Check that what is made of a source is strict code, as all of a bundle is.
 
         The bundler looks for that in modules alone.  Those that came with the directory
         of an earlier daemon were never scanned, and no page could read a bundle with
-        one of them that is not.
+        one of them that is not.  Most of what only sloppy code may have is gone from
+        what is made: an octal number is written as a decimal one.
 
         :raise BuildError: Naming the line that is not.
         """
-        source = Source.of(path, self._sources.read(path))
-        answer = await read(
+        content = self._sources.read(path)
+        flags = [
+            f"--target={TARGET}",
+            f"--loader={LOADERS[suffix_of(path)]}",
+            "--log-level=silent",
+            *(flag for flag in target.flags if flag == _MINIFY),
+        ]
+        request = {"command": "transform", "flags": flags, "inputFS": False}
+        made = await self._conversation.ask(request | {"input": content})
+        answer = await self._read_strictly("made.js", made["code"].encode())
+        if answer.error_line:
+            told = await self._read_strictly(path, content)
+            where = f"{shown(path)}:{told.error_line or 1}"
+            raise BuildError(f"esbuild failed:\n{where}: {told.error or answer.error}")
+
+    async def _read_strictly(self, name: str, content: bytes) -> Answer:
+        source = Source.of(name, content, lambda _: frozenset())
+        return await read(
             self._conversation, source, _MARK, self._in_thread, is_mapped=False
         )
-        if answer.error_line:
-            where = f"{shown(path)}:{answer.error_line}"
-            raise BuildError(f"esbuild failed:\n{where}: {answer.error}")
 
     def _checked(
         self, target: Target, made: Mapping[str, Any], table: Collection[str]

@@ -131,6 +131,20 @@ class LinkedTests(BuildCase):
         self.assertIn("plugins/bb/main.ts", report.errors[0])
 
 
+class SloppyTests(BuildCase):
+    async def test_made_strict(self):
+        """Sloppy code that the bundler writes as strict code is in the bundle."""
+        self.shop.write("plugins/aa/main.ts", importing("./a"))
+        for code in (
+            "#!/bin/node\nexports.a = () => 010;",
+            r"exports.a = () => '\033[0m';",
+            "exports.a = function (interface) { if (a) function g() {} };",
+        ):
+            self.shop.write("plugins/aa/a.js", code)
+            report = await self.built("aa")
+            self.assertEqual((report.plugins, report.errors), (["aa"], []), code)
+
+
 class PublishingTests(BuildCase):
     async def test_two_plugins(self):
         """
