@@ -114,6 +114,7 @@ class PluginService:
         ``cannotBuild`` is there only when something is missing, or the last build has
         failed: why no bundle can be built, and what to run.
         """
+        self._rebuild.try_again()
         problem = self._build_problem() or self._rebuild.owed
         return {
             **({"cannotBuild": problem} if problem else {}),

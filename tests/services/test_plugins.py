@@ -272,7 +272,7 @@ class PluginServiceTests(ServiceCase):
 
     def test_why_nothing_can_be_built(self):
         """The field has the reason, and is absent when nothing is missing."""
-        problems = ["cannot build: no bundler", "", ""]
+        problems = ["cannot build: no bundler", "", "", ""]
         self.plugins._build_problem = lambda: problems.pop(0)
         described = self.plugins.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
@@ -280,6 +280,9 @@ class PluginServiceTests(ServiceCase):
         self.bench.builder.outcomes = ["no room"]
         self.call("build")
         self.assertIn("no room", self.plugins.describe()["cannotBuild"])
+        # Who asks later has it built again.
+        self.bench.clock.advance(10)
+        self.assertNotIn("cannotBuild", self.plugins.describe())
         # No page is kept out by what breaks there.
         self.assertNotIn("installed", self.registry.describe()["plugins"])
         self.assertEqual(len(self.flushLoggedErrors(IndexError)), 1)

@@ -59,7 +59,7 @@ class Rebuild:
     _commit_lock: DeferredLock
     _clock: IReactorTime
     owed: str = field(default="", init=False)
-    _begun_at: float = field(default=0.0, init=False)
+    _tried_at: float = field(default=0.0, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
     _runs: SharedRuns[Report] = field(init=False)
     _closed: bool = field(default=False, init=False)
@@ -96,14 +96,12 @@ class Rebuild:
         Add to what is broken what is sound, but was left out by the last build.
 
         For that another build is begun, once: its tree may have been unreadable for a
-        moment, and nothing else would put it back.  So it is, now and again, after one
-        that has failed: on a full disk, for example.
+        moment, and nothing else would put it back.
         """
+        self.try_again()
         sound = {one.id for one in listing.plugins if not (one.problem or one.dev)}
         left_out = {one: why for one, why in self._left_out.items() if one in sound}
-        passed = self._clock.seconds() - self._begun_at
-        is_due = self.owed and passed >= BUILD_AGAIN_SECONDS
-        if is_due or not left_out.keys() <= self._repeated:
+        if not left_out.keys() <= self._repeated:
             self.begin()
         self._repeated = {*left_out}
         return PluginList(
@@ -113,6 +111,12 @@ class Rebuild:
             ],
             [*listing.broken, *starmap(Broken, left_out.items())],
         )
+
+    def try_again(self) -> None:
+        """Begin a build, now and again, after one that has failed: on a full disk."""
+        passed = self._clock.seconds() - self._tried_at
+        if self.owed and passed >= BUILD_AGAIN_SECONDS:
+            self.begin()
 
     async def build(self, *needed: str) -> Report:
         """
@@ -125,7 +129,7 @@ class Rebuild:
         """
         if self._closed:
             raise shutting_down()
-        self._begun_at = self._clock.seconds()
+        self._tried_at = self._clock.seconds()
         records = read_records(self._store)
 
         def verify() -> Verified:
@@ -139,6 +143,7 @@ class Rebuild:
             raise shutting_down() from None
         finally:
             self._building = None
+            self._tried_at = self._clock.seconds()
         self.owed = "" if report.ok else in_line(f"{_FAILED}: {report.errors[0]}")
         if report.ok:
             self._left_out = {

@@ -77,7 +77,13 @@ class RunTests(RebuildTestCase):
         self.assertEqual(self.events, BUILT)
 
     def test_owed(self) -> None:
-        """After one that has failed, a listing after a while has it done again."""
+        """After the end of one that failed, who comes after a while has it redone."""
+
+        def slowly(work: Any) -> Deferred[Any]:
+            self.bench.clock.advance(60)
+            return succeed(work())
+
+        self.bench.builder.in_thread = slowly
         self.bench.builder.outcomes = ["no\nroom", "no room"]
         self.build()
         self.assertTrue(self.rebuild.owed.endswith("failed: no room"))
