@@ -22,7 +22,12 @@ from .programs import find_program, search_path
 _ELSEWHERE: Final = (
     *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
 )
-_OF_AUTHOR: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_COUNT: Final = "GIT_CONFIG_COUNT"
+# Not GIT_CONFIG_PARAMETERS, which git reads last.
+_OF_AUTHOR: Final = (
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *(_COUNT, "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"),
+)
 
 _NOTHING_RUN: Final = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
 
@@ -61,7 +66,7 @@ def _harmless_environ(root: Path) -> dict[str, str]:
     environ = {
         name: text
         for name, text in os.environ.items()
-        if not name.startswith("GIT_") or name in _OF_AUTHOR
+        if not name.startswith("GIT_") or name.startswith(_OF_AUTHOR)
     }
     environ["PATH"] = search_path(root)
     # No repository above the tree is taken for it.
@@ -76,14 +81,22 @@ def _harmless_environ(root: Path) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         # Else git may look into others, by core.worktree.
         "GIT_WORK_TREE": str(root.resolve()),
-        **_given({**_NOTHING_RUN, **dict.fromkeys(filters, "")}),
+        # git has counted by now, and refused what is no number.
+        **_given(
+            {**_NOTHING_RUN, **dict.fromkeys(filters, "")},
+            int(environ.get(_COUNT) or 0),
+        ),
     }
 
 
-def _given(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that give options to git, whatever is in their names."""
-    environ = {"GIT_CONFIG_COUNT": str(len(options))}
-    for number, (name, text) in enumerate(options.items()):
+def _given(options: Mapping[str, str], first: int) -> dict[str, str]:
+    """
+    Return the variables that give options to git, whatever is in their names.
+
+    :param first: The number of the first; the later ones win.
+    """
+    environ = {_COUNT: str(first + len(options))}
+    for number, (name, text) in enumerate(options.items(), first):
         environ |= {
             f"GIT_CONFIG_KEY_{number}": name,
             f"GIT_CONFIG_VALUE_{number}": text,

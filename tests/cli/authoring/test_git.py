@@ -33,7 +33,15 @@ class GitTests(WorkTreeTestCase):
         ignored = self.directory / "ignored"
         ignored.write_text(".DS_Store\n")
         configuration = self.directory / "gitconfig"
-        self.patch(os, "environ", os.environ | {"GIT_CONFIG_GLOBAL": configuration})
+        given = {
+            "GIT_CONFIG_GLOBAL": configuration,
+            "GIT_CONFIG_COUNT": "2",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "/given",
+            "GIT_CONFIG_KEY_1": "core.fsmonitor",
+            "GIT_CONFIG_VALUE_1": f"touch {self.ran}",
+        }
+        self.patch(os, "environ", os.environ | given)
         self.write(".DS_Store")
         (attributes := self.directory / "attributes").write_text("*.ts text\n")
         # Which is as git has it, but for its line's end; git has to look.
@@ -48,7 +56,10 @@ class GitTests(WorkTreeTestCase):
             check_clean(self.root, ())
         # Nor is a tree of another user refused that they trust.
         trusted = read_git(self.root, "config", "--get-all", "safe.directory")
-        self.assertEqual(trusted, b"/of-others\n")
+        self.assertEqual(trusted, b"/of-others\n/given\n")
+        for count in ("x", " ", "-1", "3"):
+            self.patch(os, "environ", os.environ | {"GIT_CONFIG_COUNT": count})
+            self.assertRaises(CommandError, self.read)
 
     def test_attack_filter(self):
         """No program is run that the tree's own configuration names, nor a hook."""
