@@ -89,18 +89,16 @@ def permission_labels(words: Words, found: Differences, *, new: bool) -> str:
 
     :param new: Whether there is an installed version.
     """
-    required, optional = (
-        listed(one.label for one in _risky_first(words, difference.gained))
-        for difference in (found.permissions, found.optional_permissions)
-    )
-    can = "can also" if new else "can"
-    if not found.optional_permissions.gained:
-        if not found.permissions.gained:
-            return f"It asks for no {'more ' * new}permissions."
-        return f"It {can}: {required}"
-    if not found.permissions.gained:
-        return f"If you allow it later, it {can}: {optional}"
-    return f"It {can}: {required}; if you allow it later: {optional}"
+    named = [
+        f"{lead}: {listed(one.label for one in _risky_first(words, each.gained))}"
+        for lead, each in (
+            ("it can also" if new else "it can", found.permissions),
+            ("if you allow it later", found.optional_permissions),
+        )
+        if each.gained
+    ]
+    line = "; ".join(named) or f"it asks for no {'more ' * new}permissions."
+    return f"I{line[1:]}"
 
 
 def gain_lines(words: Words, found: Differences, most: int) -> list[str]:

@@ -55,6 +55,9 @@ class WindowsApproverTests(ApproverContract, TestCase):
     async def test_yes(self):
         """Yes confirms; the box is topmost, warns, and No is its default."""
         approving = self.asker.approve(PROMPT)
+        (thread,) = [t for t in threading.enumerate() if t.name == "prompt"]
+        # A box that stands keeps no process from ending.
+        self.assertTrue(thread.daemon)
         self.boxes.buttons.put(IDYES)
         await approving
         ((owner, text, title, style),) = self.boxes.shown
@@ -64,16 +67,13 @@ class WindowsApproverTests(ApproverContract, TestCase):
         self.assertEqual(style, 0x4 | 0x30 | 0x100 | 0x40000)
 
     async def test_no(self):
-        """No, and every other button, refuses."""
-        for button in (IDNO, 2, -1):
-            self.boxes.buttons.put(button)
-            message = await self.refusal(self.asker.approve(PROMPT))
-            self.assertEqual(message, "denied: the user declined")
-
-    async def test_no_box(self):
-        """Where no box can be shown, nobody was asked."""
-        why = "approval_unavailable: no message box can be shown"
-        for button in (0, None):
+        """Every other button refuses; where no box can be shown, nobody was asked."""
+        declined = "denied: the user declined"
+        none = "approval_unavailable: no message box can be shown"
+        for button, why in (
+            *((button, declined) for button in (IDNO, 2, -1)),
+            *((button, none) for button in (0, None)),
+        ):
             self.boxes.buttons.put(button)
             message = await self.refusal(self.asker.approve(PROMPT))
             self.assertEqual(message, why)
@@ -111,14 +111,6 @@ class WindowsApproverTests(ApproverContract, TestCase):
         self.boxes.buttons.put(IDNO)
         message = await self.refusal(self.asker.approve(PROMPT))
         self.assertEqual(message, "denied: the user declined")
-
-    async def test_its_thread_does_not_outlive_the_daemon(self):
-        """A box that stands keeps no process from ending."""
-        approving = self.asker.approve(PROMPT)
-        (thread,) = [t for t in threading.enumerate() if t.name == "prompt"]
-        self.assertTrue(thread.daemon)
-        self.boxes.buttons.put(IDYES)
-        await approving
 
 
 class MessageBoxTests(SynchronousTestCase):

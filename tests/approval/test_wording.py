@@ -9,7 +9,6 @@ from bridge.approval.wording import (
     detail_lines,
     listed,
     permission_labels,
-    permission_lines,
 )
 from bridge.settings.host import SHIPPED, PermissionWords, load_profile
 
@@ -41,8 +40,13 @@ class PermissionLinesTests(SynchronousTestCase):
 
     def test_unknown_permission(self):
         """One that the profile has no words for is shown first, by its name."""
-        lines = permission_lines(WORDS, ["routes", "custom:thing"])
+        found = gains_of([], ["routes", "custom:thing"], [], [], [])
+        lines = detail_lines(WORDS, found, new=True)
         self.assertEqual(lines[0], "- custom:thing: a permission of this app")
+        line = permission_labels(WORDS, found, new=True)
+        self.assertEqual(line, "If you allow it later: custom:thing, Add pages")
+        line = permission_labels(WORDS, gains_of([], [], ["x"], [], []), new=True)
+        self.assertEqual(line, "It asks for no more permissions.")
 
 
 class ListedTests(SynchronousTestCase):
