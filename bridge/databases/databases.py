@@ -37,7 +37,7 @@ class Databases:
     _clock: IReactorTime
     _in_thread: Callable[..., Deferred[Any]]
     _now: Callable[[], float]
-    _idle: Expiring[tuple[str, Reader]] = field(init=False)
+    _idle: Expiring[Reader] = field(init=False)
     _turns: Shares = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -80,20 +80,20 @@ class Databases:
         self._idle.close()
         return ended
 
-    def _drop(self, idle: tuple[str, Reader]) -> None:
-        idle[1].close()
+    def _drop(self, idle: Reader) -> None:
+        idle.close()
         trim()
 
-    def _take(self, alias: str) -> Reader:
+    def _take(self, path: Path) -> Reader:
         """Return the reader that was used last, so that the others can expire."""
         for idle in self._idle:
-            if idle[0] == alias:
+            if idle.path == path:
                 self._idle.take(idle)
-                return idle[1]
-        return Reader(self._paths[alias], self._now)
+                return idle
+        return Reader(path, self._now)
 
     async def _read(self, alias: str, query: Query, place: Place) -> Rows:
-        reader = self._take(alias)
+        reader = self._take(self._paths[alias])
         place.end = reader.interrupt
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(limits.SQL_SECONDS, reader.interrupt)
@@ -107,4 +107,4 @@ class Databases:
             if interrupted:
                 reader.close()
             else:
-                self._idle.keep((alias, reader))
+                self._idle.keep(reader)

@@ -47,10 +47,11 @@ class Reader:
     """
     Keeps a connection while the file stays the same.
 
+    :ivar path: The file.
     :ivar now: A clock, in seconds.
     """
 
-    _path: Path
+    path: Path
     _now: Callable[[], float]
     _opened: Opened | None = None
     _identity: Identity | None = None
@@ -94,11 +95,11 @@ class Reader:
 
     def _connect(self) -> Opened:
         self._authorizer.begin()
-        found = identity(self._path)
+        found = identity(self.path)
         if self._opened is not None and found == self._identity:
             return self._opened
         self.close()
-        opened = open_database(self._path)
+        opened = open_database(self.path)
         opened.connection.set_authorizer(self._authorizer)
         opened.connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
         self._opened, self._identity = opened, found

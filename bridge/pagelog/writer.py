@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -21,10 +20,11 @@ class LogWriter:
     """
     Appends to a page file.
 
+    :ivar file: Written to in that thread only.
     :ivar in_thread: Calls functions in a thread, the same for all: in their order.
     """
 
-    _file: PageFile
+    file: PageFile
     _in_thread: Callable[..., Deferred[Any]]
     _unwritten: int = 0
     _is_former: bool = False
@@ -32,16 +32,6 @@ class LogWriter:
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
-
-    @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._file.path
-
-    @property
-    def size(self) -> int:
-        """How many bytes the file is."""
-        return self._file.size
 
     @property
     def overloaded(self) -> bool:
@@ -61,16 +51,16 @@ class LogWriter:
         if self.overloaded:
             return fail(unavailable("log lines come faster than they can be written"))
         self._unwritten += len(lines)
-        writing = self._in_thread(self._file.append, lines)
+        writing = self._in_thread(self.file.append, lines)
         return writing.addBoth(self._written, len(lines))
 
     def _written(self, result: Any, size: int) -> Any:
         self._unwritten -= size
         if not isinstance(result, Failure):
-            if self._file.is_former and not self._is_former:
+            if self.file.is_former and not self._is_former:
                 self._reopened(done=False)
-            self._is_former = self._file.is_former
-            why = self._file.not_rotated
+            self._is_former = self.file.is_former
+            why = self.file.not_rotated
             if why and why != self._not_rotated:
                 text = "the page's log cannot be rotated, and will lose lines: {why}"
                 self._log.warn(text, why=why)
@@ -86,7 +76,7 @@ class LogWriter:
     def reopen(self) -> None:
         """Continue, with the next write, in the file that has the name now."""
         if not self._closed:
-            self._in_thread(self._file.reopen).addCallbacks(
+            self._in_thread(self.file.reopen).addCallbacks(
                 self._reopened,
                 lambda failure: self._log.failure(
                     "the page's log file could not be reopened", failure
@@ -110,4 +100,4 @@ class LogWriter:
         if self._closed:
             return succeed(None)
         self._closed = True
-        return self._in_thread(self._file.close)
+        return self._in_thread(self.file.close)

@@ -110,7 +110,7 @@ class Logs:
     @method(NoParams, InfoResult)
     async def info(self, params: NoParams) -> InfoResult:
         """Return the location and the size of the log file."""
-        size = 0 if self._writer is None else self._writer.size
+        size = 0 if self._writer is None else self._writer.file.size
         return InfoResult(ok=True, location=self.location, bytes=size)
 
     @property
@@ -191,4 +191,4 @@ class Logs:
     @property
     def location(self) -> str:
         """The file, or ``disabled``."""
-        return _DISABLED if self._writer is None else str(self._writer.path)
+        return _DISABLED if self._writer is None else str(self._writer.file.path)

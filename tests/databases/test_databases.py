@@ -85,12 +85,12 @@ class TurnTests(SynchronousTestCase):
         trims: list[int] = []
         self.patch(databases, "trim", lambda: trims.append(1))
         self.successResultOf(self.read())
-        ((_, reader),) = self.databases._idle
+        (reader,) = self.databases._idle
         opened = reader._opened
         self.clock.advance(2)
         self.successResultOf(self.read("more"))
         self.successResultOf(self.read())
-        (_, same), (_, other) = self.databases._idle
+        same, other = self.databases._idle
         self.assertIs(same, reader)
         self.assertIs(reader._opened, opened)
         self.clock.advance(2)
@@ -99,9 +99,9 @@ class TurnTests(SynchronousTestCase):
         self.clock.advance(2)
         self.assertIsNone(reader._opened)
         self.assertEqual(trims, [1])
-        self.assertEqual([idle[1] for idle in self.databases._idle], [other])
+        self.assertEqual(list(self.databases._idle), [other])
         self.successResultOf(self.read())
-        self.assertNotIn(reader, [idle[1] for idle in self.databases._idle])
+        self.assertNotIn(reader, list(self.databases._idle))
 
     def test_attack_flood(self) -> None:
         """Four run, two of a page; 64 wait, 16 of a page; each gets its turn."""
@@ -148,7 +148,7 @@ class TurnTests(SynchronousTestCase):
         for end in (lambda: self.clock.advance(5), page.go):
             self.in_thread = execute
             self.successResultOf(self.read())
-            ((_, reader),) = self.databases._idle
+            (reader,) = self.databases._idle
             slow: Deferred[Rows] = Deferred()
             self.in_thread = lambda *_, slow=slow: slow
             calling = self.read(caller=page)

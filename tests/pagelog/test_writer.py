@@ -37,7 +37,7 @@ class WriterTests(TestCase):
         self.writer.reopen()
         lines = b"".join(b"%d\n" % number for number in range(500))
         self.assertEqual(self.path.read_bytes(), lines)
-        self.assertEqual((self.writer.path, self.writer.size), (self.path, len(lines)))
+        self.assertEqual(self.file.size, len(lines))
 
     async def test_overloaded(self) -> None:
         """When too much waits, more is refused until it is written."""

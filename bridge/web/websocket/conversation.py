@@ -199,8 +199,7 @@ class Conversation:
 
     def notify(self, event: str, data: Any) -> None:
         """Push to this page alone; see ``bridge.rpc.registry.Caller``."""
-        if not self._over:
-            self.push(event, frames.push(event, data))
+        self.push(event, frames.push(event, data))
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
