@@ -62,7 +62,7 @@ class TurnTests(SynchronousTestCase):
         self.databases = Databases(
             {
                 "places": self.path,
-                "more": self.path,
+                "more": make_database(self.path.with_name("more.db")),
                 "later": Path("/nowhere/later.db"),
             },
             self.clock,
