@@ -34,7 +34,7 @@ from ..provision.service import (
     unit_to_start,
     wake,
 )
-from ..provision.setup import installed_bundler, sources_problem
+from ..provision.setup import installed_bundler, runnable, sources_problem
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -241,9 +241,12 @@ def _bundler(place: Paths) -> _Found:
         return Level.OK, f"esbuild {VERSION}, with the right digest", ""
     if not os.path.exists(place.data.bin / BINARY_NAME):
         return Level.WRONG, f"bin/{BINARY_NAME} is missing", setup_advice(place)
-    text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}, or not what "
-    text += f"bin/{CHECKSUM_NAME} says, so the daemon cannot build"
-    return Level.WRONG, text, setup_advice(place)
+    if runnable(place.data):
+        text = f"bin/{BINARY_NAME} is another build than the pinned one; the daemon "
+        text += f"builds with it if it is esbuild {VERSION}"
+        return Level.NOTE, text, setup_advice(place, "--force")
+    text = f"bin/{BINARY_NAME} is not what bin/{CHECKSUM_NAME} says, so the daemon "
+    return Level.WRONG, f"{text}cannot build", setup_advice(place)
 
 
 def _sources(place: Paths) -> _Found:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Final
 
 from ..datadir.ownership import NotOwnError, check_publishable
 from ..datadir.paths import missing_files
-from ..plugins.esbuild.executable import BundlerError, read_checksum
-from ..plugins.esbuild.pins import BINARY_NAME, BUNDLER_FILES, VERSION, Pin, pin_for
+from ..plugins.esbuild.pins import BUNDLER_FILES, VERSION, pin_for
 from ..settings.host import HostProfile
 from ..settings.options import Paths
 
@@ -47,31 +45,20 @@ def build_problem(place: Paths) -> str:
     Return why no bundle could be built, and what to run.
 
     It only looks for files, for it is called whenever a page pairs; the build itself
-    verifies them.  It runs no bundler but the one that the checksum file names.
+    verifies them, and runs another build of the pinned esbuild as well.
 
     :return: One line; empty when nothing is missing.
     """
-    pin = pin_for()
-    if pin is None:
+    if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
     if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; {setup_advice(place)}"
-    if not _names_pinned(place.data.bin, pin):
-        what = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
-        return f"cannot build: {what}; {setup_advice(place)}"
     if missing := missing_sources(place):
         what = f"no host sources ({missing[0]} is missing)"
         return f"cannot build: {what}; {setup_advice(place)}"
     if problem := theme_problem(place):
         return f"cannot build: {problem}"
     return ""
-
-
-def _names_pinned(directory: Path, pin: Pin) -> bool:
-    try:
-        return read_checksum(directory) == pin.binary
-    except BundlerError:
-        return False
 
 
 def theme_problem(place: Paths) -> str:

@@ -98,12 +98,17 @@ def find_bundler(pin: Pin) -> bytes:
 def installed_bundler(data: DataDir, pin: Pin) -> bool:
     """Whether the pinned bundler and its checksum file are in place."""
     executable = os.access(data.bin / BINARY_NAME, os.X_OK)
+    return executable and runnable(data) == pin.binary
+
+
+def runnable(data: DataDir) -> str:
+    """Return the bundler's digest; empty if its checksum file has another, or none."""
     try:
         named = read_checksum(data.checked(data.bin))
         binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
-        return False
-    return executable and named == pin.binary == hashlib.sha256(binary).hexdigest()
+        return ""
+    return named if named == hashlib.sha256(binary).hexdigest() else ""
 
 
 def install_bundler(content: bytes, data: DataDir, pin: Pin) -> None:

@@ -206,15 +206,18 @@ class DiskTests(SynchronousTestCase):
         self.assert_wrong("pairing token")
 
     def test_another_bundler(self) -> None:
-        """A bundler that was not pinned is wrong, whatever its checksum file says."""
+        """A bundler that was not pinned is reported; wrong if it would not run."""
         self.write(self.data.bin / "esbuild")
         (self.data.bin / "esbuild").chmod(0o666)
         self.assert_wrong("bundler", fix=f"chmod -R go-w {self.data.bin}")
         (self.data.bin / "esbuild").chmod(0o600)
-        for digest in ("", "0" * 64, sha256(b"").hexdigest()):
+        for digest in ("", "0" * 64):
             if digest:
                 self.write(self.data.bin / "esbuild.sha256", digest)
             self.assert_wrong("bundler", fix="run: plugin-bridge setup")
+        self.write(self.data.bin / "esbuild.sha256", sha256(b"").hexdigest())
+        found = self.found()["bundler"]
+        self.assertEqual((found.level, found.fix[-7:]), (NOTE, "--force"))
         with patch.object(checkup, "pin_for", return_value=None):
             levels = {f.name: f.level for f in checkup.on_disk(self.place)}
         self.assertEqual(levels["bundler"], WRONG)

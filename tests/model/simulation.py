@@ -31,8 +31,6 @@ import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval.approvers import denied, unavailable
 from bridge.datadir.paths import API_ENTRY, HOST_ENTRY, TABLE_FILE
-from bridge.plugins.esbuild.pins import pin_for
-from bridge.provision import readiness
 from bridge.settings.host import shipped_profile
 
 from ..directories import write_files
@@ -219,7 +217,6 @@ class Simulation:
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
             (bridge.wiring.plugins, "Scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),
-            (readiness, "read_checksum", lambda _: pin_for().binary),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))
 

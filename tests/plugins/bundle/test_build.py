@@ -543,6 +543,13 @@ class BundlerEndTests(BuildCase):
             await self.refusal(), "esbuild crashed: (1073741824, 1073741824) (30, 30)"
         )
 
+    async def test_another_version(self):
+        """The report names the command that puts the pinned one in its place."""
+        error = 'Cannot start service: Host version "0.28.2" does not match'
+        self.shop.put_bundler(f"#!/bin/sh\necho '{error}' >&2; exit 1\n".encode())
+        why = "bin/esbuild is not the pinned esbuild 0.28.2; run: plugin-bridge setup"
+        self.assertIn(why, await self.refusal())
+
     async def test_cancelled_while_a_thread_works(self):
         """A build cancelled in a thread's work ends when that has ended."""
 
