@@ -33,34 +33,6 @@ Key = Annotated[str, _NAME]
 
 
 @frozen(eq=False, repr=False)
-class EntryRef:
-    """
-    Where one value lives.
-
-    :ivar ns: The namespace: ``host``, or ``plugin:`` and a plugin's id.
-    :ivar key: The key in it.
-    """
-
-    ns: Name
-    key: Key
-
-
-@frozen(eq=False, repr=False)
-class Setting:
-    """
-    A value, and where it is to live.
-
-    :ivar ns: The namespace: ``host``, or ``plugin:`` and a plugin's id.
-    :ivar key: The key in it.
-    :ivar value: Any JSON value.
-    """
-
-    ns: Name
-    key: Key
-    value: Annotated[Any, _VALUE]
-
-
-@frozen(eq=False, repr=False)
 class NamespaceRef:
     """
     A whole namespace.
@@ -69,6 +41,28 @@ class NamespaceRef:
     """
 
     ns: Name
+
+
+@frozen(eq=False, repr=False)
+class EntryRef(NamespaceRef):
+    """
+    Where one value lives.
+
+    :ivar key: The key in it.
+    """
+
+    key: Key
+
+
+@frozen(eq=False, repr=False)
+class Setting(EntryRef):
+    """
+    A value, and where it is to live.
+
+    :ivar value: Any JSON value.
+    """
+
+    value: Annotated[Any, _VALUE]
 
 
 @frozen(eq=False, repr=False)
