@@ -68,7 +68,7 @@ class Options(usage.Options):
         given = self.given or parsed(
             daemon_command(), options or (), "plugin-bridge run"
         )
-        with refusing():
+        with refusing(starts=True):
             self.config = config = config_of(given)
             self.paths = locate(config.host, config.data_dir, config.theme_dir)
             self._check(config, given)

@@ -228,7 +228,9 @@ def _run(given: list[str], program: str) -> int:
         from ..settings.options import refusing
 
         # Options that are wrong end the process; another error is passed on.
-        with refusing():
+        first = given[0] if given else "-"
+        starts = first == "run" or (host is not None and first.startswith("-"))
+        with refusing(starts):
             if isinstance(e, FileNotFoundError) and e.filename is None:
                 with contextlib.suppress(FileNotFoundError):
                     os.getcwd()

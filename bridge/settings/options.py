@@ -238,8 +238,8 @@ def config_of(ctx: click.Context) -> Config:
 def parsed(
     command: click.Command, arguments: Sequence[str], program: str
 ) -> click.Context:
-    """Parse a command line; ``--help`` and what is wrong end the process."""
-    with refusing():
+    """Parse a daemon's command line; ``--help`` and what is wrong end the process."""
+    with refusing(starts=True):
         try:
             return command.make_context(program, list(arguments))
         except click.exceptions.Exit as e:
@@ -247,8 +247,12 @@ def parsed(
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """End the process with one line and status 2 when options are wrong."""
+def refusing(starts: bool) -> Iterator[None]:
+    """
+    End the process with one line and status 2 when options are wrong.
+
+    :param starts: Whether a daemon would have started, so that its supervisor is told.
+    """
     try:
         yield
     except ConfigError as e:
@@ -260,7 +264,7 @@ def refusing() -> Iterator[None]:
         why = f"{message}; see {path} --help"
     else:
         return
-    report_failure(why, os.environ.get(SOCKET, ""))
+    report_failure(why, os.environ.get(SOCKET, "") if starts else "")
     raise SystemExit(2)
 
 

@@ -6,8 +6,8 @@ from unittest.mock import patch
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli.main import main
 from bridge.daemon.sd_notify import Supervisor
-from bridge.settings.options import daemon_command, parsed
 
 from ..directories import fresh_directory
 
@@ -44,16 +44,21 @@ class SupervisorTests(SynchronousTestCase):
         ):
             found = os.fstat(stream.fileno())
             os.environ["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino}"
-            wrong = ["--log=x"]
-            self.assertRaises(SystemExit, parsed, daemon_command(), wrong, "x run")
+            for words, program in (
+                (["config", "--log=x"], "plugin-bridge"),  # starts no daemon
+                (["run", "--log=x"], "plugin-bridge"),
+                (["--log=x"], "vrcnext-bridge"),
+            ):
+                self.assertRaises(SystemExit, main, words, program)
             self.find().failed("no\nREADY=1")
             stream.seek(0)
-            option, reason, _ = stream.read().splitlines()
+            _, option, same, reason, _ = stream.read().splitlines()
         self.assertEqual(reason, "<3>plugin-bridge: no")
-        told = option.replace("<3>plugin-bridge:", "STATUS=could not start:")
-        self.assertIn("start: --log: ", told)
-        expected = [told, "STATUS=could not start: no READY=1"]
-        self.assertEqual(self.received(), expected)
+        self.assertIn("<3>plugin-bridge: --log: ", option)
+        expected = (option, same, "no READY=1")
+        told = [one.replace("<3>plugin-bridge: ", "") for one in expected]
+        starts = [f"STATUS=could not start: {one}" for one in told]
+        self.assertEqual(self.received(), starts)
 
     def test_alive(self) -> None:
         """A sign of life is sent twice in each interval."""
