@@ -277,10 +277,10 @@ class Prompts:
         return Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(offer.plugin_id)}?",
-            f"{_host(url)}\nKey: {shown(key_id)}{can}\n{self._asks} accept this key, "
-            "which is new.",
-            "Confirm only if this key is the fingerprint the author published. You "
-            "will not be asked about it again.",
+            f"{_host(url)}\nKey: {shown(key_id)}{can}\n{self._asks} accept this "
+            "new key.",
+            "Confirm only if the author published this fingerprint. You will not be "
+            "asked about it again.",
             f"{path}\n{offer.title}" if is_known else self._details(offer, path),
         )
 

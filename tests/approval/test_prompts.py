@@ -200,7 +200,7 @@ class PromptTests(SynchronousTestCase):
         trust = PROMPTS.trust_key(URL, KEY, OFFER)
         text = f"Key: {KEY}\nIt can: Go online\nA page of Sample Host asks to accept"
         self.assertIn(text, trust.body)
-        self.assertIn("this key is the fingerprint the author published", trust.caution)
+        self.assertIn("only if the author published this fingerprint", trust.caution)
         # After a preview the first prompt has all of it, and this one only its name.
         firsts = PROMPTS.install(URL, "/data", OFFER), PROMPTS.declared(URL, OFFER)
         for prompt in (trust, *firsts):
