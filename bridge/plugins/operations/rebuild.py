@@ -127,8 +127,7 @@ class Rebuild:
         :param needed: The ids of plugins without which nothing is published.
         :raise BridgeError: The daemon ends.
         """
-        if self._closed:
-            raise shutting_down()
+        self.raise_if_closed()
         self._tried_at = self._clock.seconds()
         records = read_records(self._store)
 
@@ -157,6 +156,15 @@ class Rebuild:
         except Exception:  # noqa: BLE001
             self._log.failure("the report was not pushed")
         return report
+
+    def raise_if_closed(self) -> None:
+        """
+        Check that there can be a build.
+
+        :raise BridgeError: ``unavailable``: the daemon is shutting down.
+        """
+        if self._closed:
+            raise shutting_down()
 
     def cut_off(self) -> None:
         """Refuse new builds, and kill the one under way."""

@@ -133,6 +133,8 @@ class InstalledSet(BuiltSet):
         if exchange.new is not None:
             clone = self._trees.directory / exchange.new
             await self._in_thread(make_durable, clone)
+            # On a slow disk, going on to a build that is refused takes too long.
+            self._rebuild.raise_if_closed()
         self._pending = exchange
         try:
             await self._in_thread(self._journal.begin, exchange)
@@ -243,6 +245,8 @@ class InstalledSet(BuiltSet):
         """Move the trees and edit the state, while nobody compares the two."""
         async with self._trees.moving:
             try:
+                if exchange.new is not None:
+                    self._rebuild.raise_if_closed()
                 await self._in_thread(exchange.do, self._trees.directory)
                 await self._record(edits)
             except Exception:

@@ -122,6 +122,17 @@ class BuildTests(SettlementTestCase):
         message = self.refused("install", url_of("fresh"))
         self.assertRegex(message, "^build_failed: unsigned: ")
 
+    def test_end_on_a_slow_disk(self) -> None:
+        """Nothing more is begun for a build that would be refused."""
+        for step, begun in (("make_durable", False), ("begin", True)):
+            with mock.patch.object(Exchange, "do") as moved:
+                self.bench.threads.before = {step: self.bench.rebuild.cut_off}
+                self.assertIn("shutting down", self.error(self.ask(*OPERATIONS[0])))
+            moved.assert_not_called()
+            self.assertEqual(self.state(), (*self.before[:3], begun))
+            self.bench.rebuild._closed = False
+            self.start()
+
     def test_linked_meanwhile(self) -> None:
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
         installing = self.ask("install", url_of("fresh"), answers=[None])
