@@ -11,7 +11,7 @@ link working trees, which no page can reach.
 
     {"type": "close", "code", "reason"}
 
-Where there can be no such socket (the system has none, or its path would be too long)
+Where there can be no such socket (system or file system have none, or its path is long)
 the daemon listens on a loopback port of its own, and a file in the same place has the
 address.  A browser that sends a request there begins with no ``hello``.
 
@@ -202,9 +202,13 @@ class ControlSocket(Factory):
         if len(os.fsencode(self.path)) > _MOST_PATH_BYTES:
             return None  # Twisted would leak a socket
         # Twisted sets the mode before it listens: until then it refuses.
-        port: IListeningPort = self._reactor.listenUNIX(
-            str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
-        )
+        try:
+            port: IListeningPort = self._reactor.listenUNIX(
+                str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
+            )
+        except CannotListenError:
+            # A file system without them; exFAT leaves a file, which is replaced.
+            return None
         return port
 
     def _listen_tcp(self) -> IListeningPort:

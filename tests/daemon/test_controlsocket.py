@@ -12,11 +12,14 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, UNIXClientEndpoint
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IReactorUNIX
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
+from zope.interface import directlyProvides
 
 from bridge.daemon import controlsocket
 from bridge.datadir.control import control_address
@@ -230,8 +233,11 @@ class ListeningTests(TestCase):
 
     async def test_without_unix_sockets(self):
         """Where there can be none, it is a loopback port, which a file names."""
-        long = self.path.with_name("x" * 120)
-        for path, on in ((self.path, WithoutUnix()), (long, reactor)):
+        long, refused = (self.path.with_name(name) for name in ("x" * 120, "refused"))
+        there = WithSocketsElsewhere()
+        directlyProvides(there, IReactorUNIX)
+        on_each = ((self.path, WithoutUnix()), (long, reactor), (refused, there))
+        for path, on in on_each:
             control, self.path = self.made(path, on), path
             control.listen()
             self.assertEqual(stat.S_IMODE(path.lstat().st_mode), 0o600)
@@ -288,3 +294,12 @@ class WithoutUnix:
 
     def listenTCP(self, *arguments: Any, **more: Any) -> Any:
         return reactor.listenTCP(*arguments, **more)
+
+
+class WithSocketsElsewhere(WithoutUnix):
+    """As on exFAT, which leaves a file in the place of the socket it refuses."""
+
+    def listenUNIX(self, address: str, *arguments: Any, **more: Any) -> Any:
+        Path(address).touch()
+        error = OSError(errno.EIO, os.strerror(errno.EIO))
+        raise CannotListenError(None, address, error)
