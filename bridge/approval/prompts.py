@@ -170,8 +170,8 @@ class Offer:
     declared: Differences
 
     @property
-    def title(self) -> str:
-        """Lines: which plugin it is; what its author wrote is in quotes."""
+    def lines(self) -> str:
+        """Which plugin it is; what its author wrote is in quotes."""
         by = f'\nby "{named(self.author)}"' if self.author else ""
         return (
             f"Plugin: {shown(self.plugin_id)}, version {shown(self.version)}\n"
@@ -209,7 +209,7 @@ class Prompts:
     def _details(self, offer: Offer, places: str) -> str:
         """Lines: all that a plugin wants to do, and then which one it is."""
         wants = detail_lines(self.words, offer.declared, new=False)
-        return "\n".join([*wants, places, offer.title])
+        return "\n".join([*wants, places, offer.lines])
 
     def install(self, url: str, directory: str, offer: Offer | None = None) -> Prompt:
         """
@@ -281,7 +281,7 @@ class Prompts:
             "new key.",
             "Confirm only if the author published this fingerprint. You will not be "
             "asked about it again.",
-            f"{path}\n{offer.title}" if is_known else self._details(offer, path),
+            f"{path}\n{offer.lines}" if is_known else self._details(offer, path),
         )
 
     def rotate_key(self, plugin_id: str, url: str, old: str, new: str) -> Prompt:

@@ -67,7 +67,7 @@ Words = Mapping[str, PermissionWords]
 """The words of a host application, by permission; one without is shown by its name."""
 
 
-def permission_lines(words: Words, permissions: Iterable[str]) -> list[str]:
+def _meanings(words: Words, permissions: Iterable[str]) -> list[str]:
     """Describe permissions, the risky ones first, each with what it means."""
     found = _risky_first(words, permissions)
     return [f"- {one.label}: {one.effect}" for one in found]
@@ -107,9 +107,9 @@ def gain_lines(words: Words, found: Differences, most: int) -> list[str]:
 
     :param most: How many characters a list may have.
     """
-    lines = permission_lines(words, found.permissions.gained)
+    lines = _meanings(words, found.permissions.gained)
     if optional := found.optional_permissions.gained:
-        lines += ["It may ask later to:", *permission_lines(words, optional)]
+        lines += ["It may ask later to:", *_meanings(words, optional)]
     return [*lines, *_place_lines(found, new=False, most=most)]
 
 
@@ -123,7 +123,7 @@ def detail_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
     """
     lines = _place_lines(found, new=new, most=_PLACES_CHARACTERS)
     for each in (found.permissions, found.optional_permissions):
-        meant = permission_lines(words, each.gained)
+        meant = _meanings(words, each.gained)
         if sum(map(len, meant)) <= LIST_CHARACTERS:
             lines += meant
     return lines

@@ -83,8 +83,8 @@ class ShownTests(SynchronousTestCase):
             ("\xe9" * 61, "\u2068" + "\xe9" * 57 + "...\u2069"),
         ):
             self.assertEqual(named(name), wanted)
-            title = evolve(OFFER, name=name, author=name).title
-            self.assertIn(f'\nnamed "{wanted}"\nby "{wanted}"', title)
+            lines = evolve(OFFER, name=name, author=name).lines
+            self.assertIn(f'\nnamed "{wanted}"\nby "{wanted}"', lines)
 
     def test_attack_letters_that_reach_out(self):
         """No name turns, hides or covers what is around it."""
