@@ -33,7 +33,7 @@ CALL_STATUS: Final = (
 )
 
 _PROMPTED: Final = (
-    " The daemon asks you with a prompt on your desktop, as it does for the page. "
+    "\n\nThe daemon asks you with a prompt on your desktop, as it does for the page. "
     "Ctrl-C cancels."
 )
 

@@ -151,13 +151,18 @@ NAVIGATOR_FACTS: Final = frozenset(
 )
 """What it leaves them of ``navigator``."""
 
+_OF_EVERY_OBJECT: Final = (
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf", r"__\w+__"),
+)
+
 _SHOWN_NAMES: Final = 10
 _TESTS: Final = "tests/"
 _MARK: Final = "$page$"
 # A member with the mark is what makes elements.
 _USE: Final = re.compile(
     rf"(?<!typeof )(?<!\.){re.escape(_MARK)}(navigator\??\.(?!(?:"
-    rf"{'|'.join(NAVIGATOR_FACTS)})\b)\w+|(?!navigator\b)\w+)"
+    rf"{'|'.join((*NAVIGATOR_FACTS, *_OF_EVERY_OBJECT))})\b)\w+|(?!navigator\b)\w+)"
 )
 # The bundler writes each export on a line of its own, and no string on several.
 _DEFAULT: Final = re.compile(

@@ -180,21 +180,22 @@ def _part(text: str, secrets: Sequence[str]) -> bytes:
 
 def write_report(path: Path, parts: Mapping[str, bytes]) -> None:
     """
-    Write the file for a bug report, after listing its contents on standard error.
+    Write the file for a bug report, and list its contents on standard error.
 
     :param path: Made with mode 0600; an existing file is never replaced.
     :raise CommandError: It can't be written.
     """
-    report = partial(print, file=sys.stderr)
-    report("the file contains these parts, without token, settings and home directory:")
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as tar:
         for name, content in parts.items():
-            report(f"  {name:<14} {len(content)} bytes")
             member = tarfile.TarInfo(f"plugin-bridge/{name}")
             member.size, member.mode = len(content), 0o600
             tar.addfile(member, io.BytesIO(content))
     write_private(path, made.getvalue())
+    report = partial(print, file=sys.stderr)
+    report("the file contains these parts, without token, settings and home directory:")
+    for name, content in parts.items():
+        report(f"  {name:<14} {len(content)} bytes")
     report(f"wrote {path}; read it before you send it")
 
 

@@ -234,7 +234,8 @@ def uninstall(session: Session, plugin_id: str) -> int:
     Have the running daemon remove an installed plugin and its settings.
 
     The status is 1 when the bundle still has it, since none could be built without it.
-    The daemon tries that again by itself.
+    The daemon tries again when somebody connects or lists the plugins, after at least
+    10 s.
     """
     installed.check_installed(session, plugin_id)
     session.operate("uninstall", id=plugin_id)

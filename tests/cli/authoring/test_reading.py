@@ -108,6 +108,7 @@ class ReadingTests(TestCase):
         document.title = `${window}`;
         [navigator.userAgent, navigator.language, navigator].map(String);
         navigator?.locks;
+        navigator.hasOwnProperty("x") || navigator.toString() || navigator.__proto__;
         """
         part = "export const f = (alert) => alert;\ndocument.append(<b/>, new Image());"
         tests = {"tests/a.ts": "document.x;", "a.test.ts": "document.x;"}

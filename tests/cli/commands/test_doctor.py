@@ -1,5 +1,7 @@
 """``doctor`` and its support bundle, as its user runs it."""
 
+import contextlib
+import io
 import json
 import os
 import stat
@@ -12,6 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval.approvers import denied
 from bridge.cli.checkup import Level
 from bridge.cli.commands import doctor
+from bridge.cli.terminal import CommandError
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory
@@ -42,7 +45,12 @@ class SupportTests(SynchronousTestCase):
         place = locate("vrcnext", fresh_directory(self), None)
         place.data.log.parent.mkdir(parents=True)
         os.mkfifo(place.data.log)
-        self.assertEqual(doctor.report_parts(place, [], {})["plugins.log"], b"")
+        parts = doctor.report_parts(place, [], {})
+        self.assertEqual(parts["plugins.log"], b"")
+        # Nor is a report described that is not written.
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            self.assertRaises(CommandError, doctor.write_report, place.data.log, parts)
+        self.assertEqual(err.getvalue(), "")
 
 
 class DoctorTests(HomeCase):
