@@ -373,6 +373,7 @@ class DaemonTests(TestCase):
         paths = self.options().paths
         paths.data.create()
         (paths.data.plugins / ".tmp-0b").mkdir()
+        paths.data.state.write_text("{}")
         interrupted = Exchange("uninstall", "good", None, ".tmp-0b", None)
         Journal(paths.data.journal).begin(interrupted)
         return paths
