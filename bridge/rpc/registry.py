@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from inspect import signature
-from typing import Any, ClassVar, Concatenate, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Concatenate, Protocol, TypeVar
 
 from attrs import NOTHING, field, fields
 from twisted.internet.defer import Deferred, succeed
@@ -90,14 +90,6 @@ class Method:
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
     seconds: float
-
-
-@runtime_checkable
-class Describes(Protocol):
-    """A service that adds fields of its own to its description in ``welcome``."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the fields that follow ``summary`` and ``methods``; plain JSON."""
 
 
 _MARK = "__bridge_method__"
@@ -200,9 +192,11 @@ class Registry:
         return {name: self._describe(name) for name in self.names()}
 
     def _describe(self, name: str) -> dict[str, Any]:
-        service, more = self._services[name], {}
+        service = self._services[name]
+        more: dict[str, Any] = {}
         try:
-            more = service.describe() if isinstance(service, Describes) else {}
+            # A service may have fields of its own, which follow those of all.
+            more = getattr(service, "describe", dict)()
         except Exception:  # noqa: BLE001
             # Each page that connects gets the description: it connects without this.
             self._log.failure("{name} can't be described", name=name)
