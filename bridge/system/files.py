@@ -16,6 +16,8 @@ import select
 import stat
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
+from operator import call
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -106,7 +108,7 @@ def read_bounded(path: Path | str, most: int) -> bytes:
     return content
 
 
-def sync_directory(path: Path) -> None:
+def sync_directory(path: Path | str) -> None:
     """
     Make what was created or renamed in ``path`` survive a power loss.
 
@@ -162,7 +164,7 @@ def write_all(fd: int, content: bytes) -> None:
             select.select([], [fd], [])
 
 
-def sync_files(paths: Sequence[Path | str]) -> None:
+def sync_files(paths: Sequence[Path | str], folders: Iterable[str] = ()) -> None:
     """
     Make what was written to files survive a power loss.
 
@@ -170,18 +172,21 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     of the file system, write them together.
 
     :param paths: Regular files of nobody else's; a link is refused.
+    :param folders: Directories, for the names in them; see ``sync_directory``.
     :raise OSError: One could not be synced; others may have been.
     """
-    if len(paths) > 1:
+    syncs = [partial(_sync_file, path) for path in paths]
+    syncs += [partial(sync_directory, folder) for folder in folders]
+    if len(syncs) > 1:
         # Loads logging, which a start does not need.
         from concurrent.futures import ThreadPoolExecutor
 
         with contextlib.suppress(RuntimeError):  # there can be no more threads
-            with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as pool:
-                list(pool.map(_sync_file, paths))
+            with ThreadPoolExecutor(min(len(syncs), _SYNCED_AT_ONCE), "sync") as pool:
+                list(pool.map(call, syncs))
             return
-    for path in paths:
-        _sync_file(path)
+    for sync in syncs:
+        sync()
 
 
 def _sync_file(path: Path | str) -> None:

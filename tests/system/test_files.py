@@ -79,13 +79,14 @@ class SyncingTests(SynchronousTestCase):
         self.patch(os, "fsync", sync)
 
     def test_all(self) -> None:
-        """However many there are, all are synced when it returns, and no thread."""
+        """All are synced on return, their directory too, and no thread is left."""
         before = threading.active_count()
         for count in (0, 1, 3, 20):
             self.done.clear()
-            files.sync_files(self.paths[:count])
-            self.assertEqual({path.name for path in self.paths[:count]}, {*self.done})
-            self.assertEqual(len(self.done), count)
+            files.sync_files(self.paths[:count], [str(self.root)])
+            expected = {path.name for path in (self.root, *self.paths[:count])}
+            self.assertEqual(expected, {*self.done})
+            self.assertEqual(len(self.done), count + 1)
         self.assertLessEqual(threading.active_count(), before)
 
     def test_no_more_threads(self) -> None:

@@ -143,7 +143,7 @@ def _move(source: Path, target: Path) -> None:
 
 def make_durable(root: Path) -> None:
     """
-    Make every file of a tree survive a power loss.
+    Make every file and name in a tree survive a power loss.
 
     :param root: A clone: nothing in it but directories and regular files.
     """
@@ -152,9 +152,7 @@ def make_durable(root: Path) -> None:
     for folder, _, names in os.walk(root):
         folders.append(folder)
         files += [os.path.join(folder, name) for name in names]
-    sync_files(files)
-    for folder in folders:
-        sync_directory(Path(folder))
+    sync_files(files, folders)
 
 
 class JournalError(UserError):
