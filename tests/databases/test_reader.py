@@ -561,10 +561,6 @@ class AttackTests(ReaderCase):
             ],
         )
         self.reader = self.reading(self.path)
-        for sql in (
-            "SELECT * FROM odd",
-            "SELECT * FROM odd, nope",
-            "SELECT a FROM odd",
-        ):
+        for sql in ("SELECT * FROM odd", "SELECT * FROM odd, nope"):
             self.assertRaises(BridgeError, self.rows, sql)
         self.assertEqual(self.names(), [])

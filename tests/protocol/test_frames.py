@@ -84,8 +84,6 @@ PUSHED: tuple[Any, ...] = (
     {"type": ["request"], "id": "1"},
     {"type": None},
     [],
-    "request",
-    None,
     b"",
     b"{",
     b"[" * 100_000,

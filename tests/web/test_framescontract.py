@@ -89,12 +89,9 @@ CLOSED: dict[tuple[int, str], dict[str, list[bytes]]] = {
             f"reserved opcode {opcode}": [frame(opcode, b"x")]
             for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)
         },
-        "a reserved opcode without payload": [frame(3)],
         "unmasked": [frame(TEXT, ASKED, mask=False)],
         "unmasked ping": [frame(PING, b"x", mask=False)],
-        "unmasked close": [frame(CLOSE, b"\x03\xe8", mask=False)],
         "continuation of nothing": [frame(CONTINUATION, ASKED)],
-        "continuation, unfinished": [frame(CONTINUATION, ASKED, fin=False)],
         "continuation of what has ended": [
             *fragments(ASKED[:5], ASKED[5:]),
             frame(CONTINUATION, b""),
@@ -107,12 +104,10 @@ CLOSED: dict[tuple[int, str], dict[str, list[bytes]]] = {
             for opcode in (TEXT, BINARY)
         },
         "fragmented ping": [frame(PING, b"x", fin=False)],
-        "fragmented pong": [frame(PONG, b"x", fin=False)],
         "fragmented close": [frame(CLOSE, b"\x03\xe8", fin=False)],
         "ping of 126 bytes": [frame(PING, b"x" * 126)],
         "close of 126 bytes": [close_frame(1000, b"x" * 124)],
         "16 bits for 125": [frame(TEXT, b" " * 125, width=2)],
-        "64 bits for 125": [frame(TEXT, b" " * 125, width=8)],
         "64 bits for 65535": [frame(TEXT, b" " * 65535, width=8)],
         "length with the highest bit": [frame(TEXT, b"", width=8, length=2**63)],
         "close of one byte": [frame(CLOSE, b"\x03")],
@@ -128,8 +123,6 @@ CLOSED: dict[tuple[int, str], dict[str, list[bytes]]] = {
         "close reason that is not UTF-8": [close_frame(1000, b"\xff")],
         "not UTF-8": [frame(TEXT, b"\xff")],
         "a surrogate": [frame(TEXT, b'"\xed\xa0\x80"')],
-        "an overlong form": [frame(TEXT, b'"\xc0\xaf"')],
-        "beyond Unicode": [frame(TEXT, b'"\xf4\x90\x80\x80"')],
         "ends within a character": [frame(TEXT, b'"\xc3')],
         "fragments end within a character": fragments(b'"', b"\xe2\x82"),
         # It fails at the first byte that can't be right, not at the end.
@@ -147,7 +140,6 @@ CLOSED: dict[tuple[int, str], dict[str, list[bytes]]] = {
     },
     TOO_LARGE: {
         "said at once": [frame(TEXT, b"", width=8, length=FRAME_BYTES + 1)],
-        "as large as can be said": [frame(TEXT, b"", width=8, length=2**63 - 1)],
         "too large": [frame(TEXT, b" " * (FRAME_BYTES + 1))],
         "too large in sum": [
             *(
@@ -166,11 +158,9 @@ EARLY: dict[str, list[bytes]] = {
         frame(TEXT, b"", width=2, length=HELLO_FRAME_BYTES + 1)
     ],
     "over 4 KiB in sum": fragments(b" " * HELLO_FRAME_BYTES, b" "),
-    "8 MiB": [frame(TEXT, b" " * FRAME_BYTES)],
     "binary": [frame(BINARY, b"x")],
     "not UTF-8": [frame(TEXT, b"\xff")],
     "reserved bits": [frame(TEXT, ASKED, rsv=4)],
-    "reserved opcode": [frame(11)],
     "unmasked": [frame(TEXT, ASKED, mask=False)],
     "a request": [frame(TEXT, ASKED)],
     "TLS": [bytes.fromhex("16030100a5010000a10303") + bytes(160)],
