@@ -158,22 +158,26 @@ def _written(number: float) -> str:
 
 @frozen(eq=False)
 class MaxItems:
-    """At most ``most`` entries, when ``unique`` no two of them equal."""
+    """``least`` to ``most`` entries, when ``unique`` no two of them equal."""
 
     most: int
     unique: bool = False
+    least: int = 0
 
     def violates(self, value: list[Any]) -> bool:
-        if len(value) > self.most:
+        if not self.least <= len(value) <= self.most:
             return True
         return self.unique and len(set(value)) != len(value)
 
     def describe(self) -> str:
-        return f"at most {self.most} entries{', no duplicates' if self.unique else ''}"
+        text = f"{self.least} to" if self.least else "at most"
+        unique = ", no duplicates" if self.unique else ""
+        return f"{text} {self.most} entries{unique}"
 
     def schema(self) -> Schema:
         unique = {"uniqueItems": True} if self.unique else {}
-        return {"maxItems": self.most, **unique}
+        least = {"minItems": self.least} if self.least else {}
+        return {**least, "maxItems": self.most, **unique}
 
 
 @frozen(eq=False)

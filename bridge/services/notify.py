@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request, unavailable
-from ..protocol.rules import PARTIAL, Check, Lenient
+from ..protocol.rules import PARTIAL, Check, Lenient, MaxItems, Text
 from ..protocol.wire import converter, structure, unstructure
 from ..rpc.registry import Caller, NoParams, method
 from ..sinks.fanout import Fanout
@@ -28,24 +28,6 @@ from ..sinks.notification import (
 )
 
 _FIELDS: Final = frozenset(FIELDS)
-_SINK_NAMES: Final = Check(
-    f"1 to {limits.NOTIFY_SINKS} names, "
-    f"each of 1 to {limits.NOTIFY_SINK_CHARACTERS} characters",
-    {
-        "minItems": 1,
-        "maxItems": limits.NOTIFY_SINKS,
-        "items": {"minLength": 1, "maxLength": limits.NOTIFY_SINK_CHARACTERS},
-    },
-    lambda names: (
-        not (
-            1 <= len(names) <= limits.NOTIFY_SINKS
-            and min(map(len, names)) >= 1
-            and max(map(len, names)) <= limits.NOTIFY_SINK_CHARACTERS
-        )
-    ),
-)
-
-
 _FEW_SINKS: Final = Check(
     f"at most {limits.NOTIFY_OVERRIDES} sinks",
     {"maxProperties": limits.NOTIFY_OVERRIDES},
@@ -74,7 +56,13 @@ class SendParams(Message):
         for each, by name.
     """
 
-    sinks: Annotated[list[str], _SINK_NAMES] | None = None
+    sinks: (
+        Annotated[
+            list[Annotated[str, Text(limits.NOTIFY_SINK_CHARACTERS, least=1)]],
+            MaxItems(limits.NOTIFY_SINKS, least=1),
+        ]
+        | None
+    ) = None
     overrides: (
         Annotated[dict[str, Annotated[Any, Lenient(Patch)]], _FEW_SINKS, _KNOWN_FIELDS]
         | None

@@ -278,7 +278,7 @@ export interface Methods {
       /** How important it is; `normal` by default; one of low, normal, critical. */
       urgency?: "low" | "normal" | "critical" | null;
       /** Whether the overlay shows it even where it would not. */ alwaysShow?: boolean | null;
-      /** The targets that show it; every one when absent; 1 to 8 names, each of 1 to 32 characters. */
+      /** The targets that show it; every one when absent; 1 to 8 entries; each: 1 to 32 characters. */
       sinks?: Array<string> | null;
       /** What some of them are to show instead: an object of these fields for each, by name; at most 32 sinks; each an object, with no field but those of a notification. */
       overrides?: { [name: string]: Patch } | null;
