@@ -210,6 +210,8 @@ class Journal:
             return None
         except NotOwnError as e:
             raise JournalError(str(e)) from None
+        except PermissionError as e:
+            raise JournalError(f"{self._path} cannot be read: {e.strerror}") from None
         except (OSError, BridgeError):
             raise JournalError(
                 f"{self._path} is not a journal of this version; look what is in "

@@ -218,3 +218,5 @@ class RecoverTests(OperationTestCase):
             before = self.bench.left()
             self.assertRaisesRegex(JournalError, why, self.recover)
             self.assertEqual(self.bench.left(), before)
+        with mock.patch("os.open", side_effect=PermissionError(13, "Denied")):
+            self.assertRaisesRegex(JournalError, "be read: Denied$", self.recover)
