@@ -74,14 +74,10 @@ class InheritTests(InheritCase):
     def test_none(self) -> None:
         """Without one, and with one for another process, there is none."""
         self.assertIsNone(inherit({}, PID))
-        for changes in (
-            {"LISTEN_FDS": "0"},
-            {"LISTEN_FDS": ""},
-            {"LISTEN_PID": "1"},
-            {"LISTEN_PID": ""},
-        ):
-            self.assertIsNone(inherit(self.given(0, **changes), PID))
-            os.close(listening._FIRST)
+        for name in ("LISTEN_FDS", "LISTEN_PID"):
+            for value in ("", "0"):
+                self.assertIsNone(inherit(self.given(0, **{name: value}), PID))
+                os.close(listening._FIRST)
 
     def test_inherited_socket(self) -> None:
         """These tests inherit nothing; and no child of theirs may think it does."""

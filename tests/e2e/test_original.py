@@ -91,12 +91,9 @@ class OriginalTests(HomeCase):
             "token": TOKEN + "\n",
         }
         write_files(self.data, files)
-        for name, mode in (
-            ("bin/esbuild", 0o755),
-            ("state.json", 0o600),
-            ("token", 0o600),
-        ):
-            (self.data / name).chmod(mode)
+        (self.data / "bin/esbuild").chmod(0o755)
+        for name in ("state.json", "token"):
+            (self.data / name).chmod(0o600)
 
     def publish(self, version, signed_at):
         """Publish the plugin; gives its URL and the commit."""

@@ -80,7 +80,6 @@ class StructureTests(SynchronousTestCase):
             ),
             ({"title": "a", "places": [7]}, "places: wrong type"),
             ([], "must be an object"),
-            (None, "must be an object"),
             ("title", "must be an object"),
         ):
             self.assertEqual(self.refusal(value), message, value)

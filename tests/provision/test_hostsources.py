@@ -153,13 +153,8 @@ class DirectoryTests(SourcesCase):
     def test_forms(self):
         """It may be the sources, or have one folder that is."""
         wanted = {**NEEDED, "node_modules/pk/i.js": b"x"}
-        hidden = {
-            "node_modules/.bin/x": b"",
-            "packages/.git/x": b"",
-            "packages/.x": b"",
-            "src/x": b"",
-        }
-        top = self.write({**wanted, **hidden})
+        hidden = ("node_modules/.bin/x", "packages/.git/x", "packages/.x", "src/x")
+        top = self.write({**wanted, **dict.fromkeys(hidden, b"")})
         (top / "node_modules/.link").symlink_to("pk")
         self.assertEqual(read_sources(top), wanted)
         self.assertEqual(read_sources(top.parent), wanted)

@@ -179,17 +179,7 @@ def _instead(old: Any) -> Iterator[Any]:
 
 
 def _texts(old: str) -> Iterator[str]:
-    for more in (
-        "\n",
-        "\t",
-        "\0",
-        " ",
-        "\u200b",
-        "\u2028",
-        "\x7f",
-        "\U0001f600",
-        "\xe9",
-    ):
+    for more in "\n\t\0 \u200b\u2028\x7f\U0001f600\xe9":
         yield old + more
     yield from (f" {old}", f"bridge.{old}", " ", "\u3000", "\ufeff", "\n", "con", "-a")
     yield from ("A", "default", "a:0", "a:65535", "a:65536", "a.b", "x..y", "@a/b")

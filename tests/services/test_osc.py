@@ -142,11 +142,8 @@ class SendTests(OscCase):
 
     async def test_attack_ports_of_others(self) -> None:
         """The daemon's port, the overlay's, and those of the system are refused."""
-        asked: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("send", {"address": "/a"}),
-            ("listen", {}),
-        )
-        for name, params in asked:
+        asked: dict[str, dict[str, Any]] = {"send": {"address": "/a"}, "listen": {}}
+        for name, params in asked.items():
             for port in (0, 53, 1023, 65536, -1):
                 error = await self.refused(name, **params, port=port)
                 self.assertEqual(error.message, "port: 1024 to 65535")

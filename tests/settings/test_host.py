@@ -111,7 +111,6 @@ WORDS = "permission_words = {network = {label = LABEL, effect = 'x'}}"
 REFUSED: list[tuple[str, str]] = [
     (replaced('theme_name = "../SECRET"'), "theme_name: at most 64 characters"),
     (replaced('theme_name = ".hidden"'), "theme_name: at most"),
-    (replaced("theme_name = 1"), "theme_name: wrong type"),
     (replaced('bundle_name = "a/b"'), "bundle_name: at most"),
     (replaced('signature_domain = "a\\nb"'), "signature_domain: at most"),
     (replaced('permissions = ["A"]'), "permissions: at most"),

@@ -135,27 +135,19 @@ class MetafileTests(SynchronousTestCase):
     def test_attack_import_by_area(self):
         """No area reaches further than it may."""
         package = "host/node_modules/pk/i.js"
-        for path, target in (
-            (MAIN, ENTRY),
-            (MAIN, TABLE),
-            (MAIN, package),
-            (MAIN, "plugins/bb/main.ts"),
-            (MAIN, "host/packages/api/package.json"),
-            (MAIN, "(disabled):fs"),
-            (MAIN, f"(disabled):{ENTRY}"),
-            (API, ENTRY),
-            (API, TABLE),
-            (API, MAIN),
-            (ENTRY, MAIN),
-            (package, ENTRY),
-            (package, API),
-            (TABLE, "plugins/aa/other.ts"),
-            (TABLE, API),
+        others = ("plugins/bb/main.ts", "host/packages/api/package.json")
+        absent = ("(disabled):fs", f"(disabled):{ENTRY}")
+        for path, targets in (
+            (MAIN, (ENTRY, TABLE, package, *others, *absent)),
+            (API, (ENTRY, TABLE, MAIN)),
+            (ENTRY, (MAIN,)),
+            (package, (ENTRY, API)),
+            (TABLE, ("plugins/aa/other.ts", API)),
         ):
-            named = target.removeprefix("(disabled):")
-            self.assertEqual(
-                self.refused(metafile((path, target))), f"{path} may not import {named}"
-            )
+            for target in targets:
+                refusal = self.refused(metafile((path, target)))
+                named = target.removeprefix("(disabled):")
+                self.assertEqual(refusal, f"{path} may not import {named}")
 
     def test_attack_files(self):
         """What is in no area, was never scanned, or is of no kind is refused."""

