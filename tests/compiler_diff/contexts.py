@@ -71,7 +71,6 @@ STATEMENTS: Final = (
     "void (◊);",
     "const №=◊;",
     "if(◊)a;else b;",
-    "if(a)f(◊);else{}",
     "do a();while(◊);",
     "for(;◊;)a()\n",
     "for(const x of[◊])x()\n",
@@ -107,7 +106,6 @@ STATEMENTS_TYPED: Final = (
     "let №=a as b<c>\n(◊)\n",
     "let № = a satisfies b\n`${(◊)}`\n",
     "class №{static a?: b\n['c'] = (◊)}",
-    "class №{private constructor(readonly x=(◊)){}}",
     "class №{@(f(◊))private a?: any}",
     "type\n№=(◊)\n",
 )
@@ -123,8 +121,6 @@ STATEMENTS_MODULE: Final = (
 STATEMENTS_MODULE_TYPED: Final = (
     "import type{Y}from'./x'\n;(◊)\n",
     "import{type Y,y as №}from'./x'\n;№(◊)\n",
-    "export enum №{A=(◊ as any)}",
-    "export namespace №{export let a = (◊)}",
     "export import №=a.b\n;f(◊)\n",
 )
 STATEMENTS_COMMON: Final = (

@@ -50,7 +50,6 @@ class ConnectTests(TestCase):
                 ([b"REJECTED\r\n"], True, "did not let us in"),
                 ([GUID], True, "session bus"),
                 ([GUID], False, "answer"),
-                ([b"HTTP/1.1 400\r\n"], False, "did not let us in"),
                 ([b"\xff\xfe \x00\r\n"], False, "did not let us in"),
                 ([GUID + b"l" + 64 * b"\xff"], False, "does not answer"),
             )

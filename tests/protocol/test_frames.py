@@ -82,7 +82,6 @@ PUSHED: tuple[Any, ...] = (
     {"type": "welcome", "id": "1"},
     {"type": "Request", "id": "1"},
     {"type": ["request"], "id": "1"},
-    {"type": None},
     [],
     b"",
     b"{",

@@ -110,7 +110,6 @@ class SendTests(OscCase):
             {"kind": "float", "value": "1"},
             {"kind": "bool", "value": 1},
             {"kind": "string", "value": 1},
-            {"kind": "other", "value": None},
             {"kind": "blob", "value": ""},
             {"kind": ["int"], "value": 1},
         )

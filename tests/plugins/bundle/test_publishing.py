@@ -169,7 +169,6 @@ class CurrentTests(SynchronousTestCase):
             ({**good, "dev": ["first"]}, False),
             ({**good, "version": "1"}, False),
             ({**good, "plugins": ["first", "uninstalled"]}, False),
-            ({**good, "plugins": []}, False),
             ({**good, "plugins": None}, False),
             # Of the next, which was not published; perhaps only comments have changed.
             (described("2", b"next", b"map", "first"), False),

@@ -109,7 +109,6 @@ class ErasedTests(BuildCase):
             "import x from 'missing'; export default 1;",
             "import x from './missing'; export default 1;",
             "import { type T } from 'types'; export default 1 as T;",
-            "import { type T } from '@scope/types'; let t: T; export default t;",
             "import type { T } from 'types'; export default 1 as T;",
             "import * as React from 'react'; export default 1 as React.T;",
             "import x from 'https://x.example/x.js'; export default 1 as x;",
