@@ -70,7 +70,6 @@ class MainTests(CommandTestCase):
         """What is no command, or has wrong options, ends with status 2, in one line."""
         for arguments in (
             ["nonsense"],
-            ["setup", "--nonsense"],
             ["setup", "--host=/nowhere"],
             ["setup", "--data-dir="],
             ["list", "--host"],

@@ -388,7 +388,6 @@ class AttackTests(ReaderCase):
             "PRAGMA database_list",
             "PRAGMA query_only = OFF",
             "pragma temp_store_directory = '/tmp'",
-            "EXPLAIN PRAGMA database_list",
             "SELECT * FROM pragma_database_list",
             "SELECT * FROM dbstat",
             # What a comment hides from people it does not hide from SQLite.

@@ -233,10 +233,9 @@ class Bench:
         self.rebuild = Rebuild(self.store, self.trees, *parts)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
-        now = self.now
         built = self.jobs, store, trees, self.rebuild, self.sink, threads
         self.settlement = InstalledSet(*built, self.journal)
-        parts = (trees, clock, now, threads, self.kept)
+        parts = (trees, clock, self.now, threads, self.kept)
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
