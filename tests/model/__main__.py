@@ -15,21 +15,6 @@ from .simulation import be_quiet
 _QUICK = (Phase.explicit, Phase.generate)
 
 
-def _simulate(chosen: argparse.Namespace) -> None:
-    be_quiet()
-    run_state_machine_as_test(
-        seed(chosen.seed)(type("Machine", (BridgeMachine,), {})),
-        settings=settings(
-            max_examples=chosen.examples,
-            stateful_step_count=chosen.steps,
-            database=None,
-            report_multiple_bugs=False,
-            phases=(*_QUICK, Phase.shrink) if chosen.shrink else _QUICK,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-
-
 def main() -> None:
     """Run as many examples as wanted."""
     parser = argparse.ArgumentParser(prog="python -m tests.model")
@@ -43,7 +28,18 @@ def main() -> None:
     # A failure is reported below it.
     sys.stdout.write(f"seed {chosen.seed}\n")
     sys.stdout.flush()
-    _simulate(chosen)
+    be_quiet()
+    run_state_machine_as_test(
+        seed(chosen.seed)(type("Machine", (BridgeMachine,), {})),
+        settings=settings(
+            max_examples=chosen.examples,
+            stateful_step_count=chosen.steps,
+            database=None,
+            report_multiple_bugs=False,
+            phases=(*_QUICK, Phase.shrink) if chosen.shrink else _QUICK,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
 
 
 if __name__ == "__main__":
