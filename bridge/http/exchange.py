@@ -4,10 +4,10 @@ Requests and responses, over connections to one checked server.
 No connection serves two hosts, or two who ask.  No redirect is followed, no proxy used,
 no cookie kept, and nothing is read from the environment.
 
-treq makes the requests, over an agent of our own.  treq's client wraps an agent in
-others, which keep cookies, inflate bodies without a bound, and add ``Accept-Encoding``;
-and it parses the URL itself, without IPv6 literals and underscores.  So neither the
-target nor any header goes through it; bodies do, both ways.
+Twisted's agent sends each request as it was checked, and treq collects the body.
+treq's client would wrap the agent in others, which keep cookies, inflate bodies without
+a bound, and add ``Accept-Encoding``; and it parses the URL itself, without IPv6
+literals and underscores.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import field
@@ -24,12 +25,7 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectingCancelledError
 from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import (
-    UNKNOWN_LENGTH,
-    IAgent,
-    IBodyProducer,
-    IResponse,
-)
+from twisted.web.iweb import UNKNOWN_LENGTH, IResponse
 from zope.interface import implementer
 
 from ..classes import define, frozen
@@ -39,10 +35,8 @@ from .responseguard import Count, Guarded, GuardedFactory
 from .target import CheckedRequest
 
 if TYPE_CHECKING:
-    from twisted.web.client import HTTPConnectionPool, ProxyAgent
+    from twisted.web.client import HTTPConnectionPool
 
-# What treq is given; nothing is ever sent there.
-_ANY_URL = "http://target.invalid/"
 _BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -147,23 +141,21 @@ class Connections:
     async def _ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
     ) -> tuple[Head, B]:
-        from treq.client import HTTPClient
         from treq.content import collect
-        from twisted.web.client import ProxyAgent
+        from twisted.web.client import FileBodyProducer, ProxyAgent
 
-        heads: list[Head] = []
         # No proxy is asked: alone of Twisted's agents it writes the target as given.
-        writer = ProxyAgent(self, self._reactor, self._pool)
-        agent = _CheckedAgent(writer, request, heads)
-        answer: Any = await HTTPClient(agent).request(
-            request.method,
-            _ANY_URL,
-            data=request.body or None,
-            allow_redirects=False,
-            unbuffered=True,
-            reactor=self._reactor,
+        agent: Any = ProxyAgent(self, self._reactor, self._pool)
+        headers = Headers({"host": [request.target.authority]})
+        for name, value in request.headers:
+            headers.addRawHeader(name, value.encode("latin-1"))
+        answer = await agent.request(
+            request.method.encode("ascii"),
+            request.target.path.encode("ascii"),
+            headers,
+            FileBodyProducer(BytesIO(request.body)) if request.body else None,
         )
-        (head,) = heads
+        head = _read_head(answer)
         body = choose(head)
         try:
             await collect(answer, _counted(body.add))
@@ -213,46 +205,6 @@ class Connections:
             raise CancelledError from None
         self._made.append(connection)
         return connection.inner
-
-
-@implementer(IAgent)
-@frozen(eq=False, repr=False)
-class _CheckedAgent:
-    """
-    Sends one checked request; of what treq asks for, only the body is used.
-
-    :ivar heads: Where the response's head goes, before treq receives it without.
-    """
-
-    agent: ProxyAgent
-    checked: CheckedRequest
-    heads: list[Head]
-
-    def request(
-        self,
-        method: bytes,
-        uri: bytes,
-        headers: Headers | None = None,
-        bodyProducer: IBodyProducer | None = None,  # noqa: N803
-    ) -> Deferred[IResponse]:
-        target = self.checked.target
-        own = Headers({"host": [target.authority]})
-        for name, value in self.checked.headers:
-            own.addRawHeader(name, value.encode("latin-1"))
-        asking: Deferred[IResponse] = self.agent.request(
-            self.checked.method.encode("ascii"),
-            target.path.encode("ascii"),
-            own,
-            bodyProducer,
-        )
-        return asking.addCallback(self._bare)
-
-    def _bare(self, response: Any) -> IResponse:
-        """Take the headers off, so that treq finds no cookie and no coding."""
-        self.heads.append(_read_head(response))
-        response.headers = Headers()
-        bare: IResponse = response
-        return bare
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:
