@@ -3,7 +3,7 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: help demo test coverage check owners packages soak docs reference wheel clean
+.PHONY: help demo test coverage check owners packages soak mutants docs reference wheel clean
 
 help:
 	@echo "make demo       show the whole process in a browser"
@@ -13,6 +13,7 @@ help:
 	@echo "make owners     run the tests of files of other users (needs root)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
+	@echo "make mutants    show which small changes of the guards no test notices (hours)"
 	@echo "make docs       build the site and the manual pages in artefacts/"
 	@echo "make reference  write the schemas and types that come from the code"
 	@echo "make wheel      build the wheel and the source archive in dist/"
@@ -63,6 +64,24 @@ soak: $(VENV)/installed
 	@$(PYTEST) tests/model & model=$$!; status=0; \
 	$(VENV)/bin/python -m benchmarks.soak --minutes=3 || status=$$?; \
 	wait $$model || status=$$?; exit $$status
+
+# In a clone, as it writes into the modules. make mutants MUTATED=web/guard takes minutes.
+MUTATED ?= protocol/bucket web/guard http/addresspolicy http/target plugins/tree/manifest \
+	plugins/tree/signature plugins/tree/tree plugins/clone/bounds store/generations
+COSMIC := $(CURDIR)/.cache/cosmic-ray/bin
+
+mutants: $(VENV)/installed
+	@$(PYTHON) -m venv .cache/cosmic-ray
+	@$(COSMIC)/python -m pip install --quiet cosmic-ray
+	@rm -rf .cache/mutants; git clone --quiet . .cache/mutants
+	@export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; cd .cache/mutants; \
+	for module in $(MUTATED); do \
+		tests=$$(dirname $$module)/test_$$(basename $$module).py; \
+		sed "s|MODULE|bridge/$$module.py|; s|TESTS|tests/$$tests|" tests/mutation.toml >m.toml; \
+		rm -f m.sqlite; $(COSMIC)/cosmic-ray init m.toml m.sqlite || exit; \
+		$(COSMIC)/cosmic-ray exec m.toml m.sqlite || exit; \
+		$(COSMIC)/cr-report --surviving-only --show-diff m.sqlite; \
+	done
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed
