@@ -21,7 +21,7 @@ from bridge.protocol.wire import camel
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import Method, methods_of, summary_of
 from bridge.services.logs import WriteParams
-from bridge.services.pluginmessages import PluginSet
+from bridge.services.plugins import PluginSet
 from bridge.services.remote import Question
 from bridge.web.site import Health
 from bridge.wiring.services import LIGHT

@@ -1,5 +1,5 @@
 """
-The ``plugins`` service: params, results and one-line bodies.
+The ``plugins`` service: what it accepts and answers, and one-line bodies.
 
 The operations themselves are in ``bridge.plugins``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from attrs import asdict, evolve, field
 
@@ -18,43 +18,231 @@ from ..classes import define, frozen
 from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
-from ..plugins.installed.records import Record, Trust, read_records
+from ..plugins.installed.records import KeyEntry, Record, Trust, read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
+from ..plugins.operations.candidate import Pin
 from ..plugins.operations.changes import PluginChanges, UpdateResult
-from ..plugins.operations.jobs import Job, Jobs, Progress, Request
+from ..plugins.operations.jobs import End, Job, Jobs, Progress, Request
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Preview, Previewer
 from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
-from ..protocol.errors import BridgeError, bad_request
+from ..protocol.errors import BridgeError, Code, bad_request
+from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
+from ..protocol.rules import Text
 from ..protocol.steps import Step
 from ..protocol.wire import AnyParams, unstructure
 from ..rpc.hub import Event
 from ..rpc.registry import Caller, NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store.store import Store
-from .pluginmessages import (
-    AboutParams,
-    BuildParams,
-    CheckUpdatesParams,
-    InstallParams,
-    InstallResult,
-    KeyParams,
-    KeysResult,
-    OperationEntry,
-    OperationList,
-    OperationParams,
-    PluginIdParams,
-    PluginSet,
-    PreviewParams,
-    Refusal,
-    UpdateParams,
-    with_trust,
-)
 
 T = TypeVar("T")
+
+_Ref = Annotated[
+    str,
+    Text(
+        REF_CHARACTERS,
+        like=f"[A-Za-z0-9_-]{{{REF_LEAST_CHARACTERS},{REF_CHARACTERS}}}",
+        least=REF_LEAST_CHARACTERS,
+    ),
+]
+
+
+@frozen
+class InstallParams:
+    """
+    What to install.
+
+    :ivar url: An https URL of at most 512 characters, with a host; no user name,
+        query or fragment.
+    :ivar pin: The ``commit`` and ``digest`` of a preview, which it has to be.
+    :ivar ref: The page's own name for the operation, fresh and random. A request with
+        the ``ref`` of an earlier one gets the outcome of that one.
+    """
+
+    url: str
+    pin: Pin | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class AboutParams:
+    """
+    Which plugin.
+
+    :ivar id: See ``uninstall``.
+    """
+
+    id: str
+
+
+@frozen
+class PluginIdParams:
+    """
+    Which plugin.
+
+    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    :ivar ref: See ``install``.
+    """
+
+    id: str
+    ref: _Ref | None = None
+
+
+@frozen
+class UpdateParams:
+    """
+    Which plugin to update.
+
+    :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    :ivar pin: The ``commit`` and ``digest`` of a preview, which it has to become.
+    :ivar ref: See ``install``.
+    """
+
+    id: str
+    pin: Pin | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class PreviewParams:
+    """
+    What to preview: either a ``url`` or an ``id``.
+
+    :ivar url: The URL of a repository; see ``install``.
+    :ivar id: An installed plugin, at the URL it was installed from.
+    :ivar ref: See ``install``.
+    """
+
+    url: str | None = None
+    id: str | None = None
+    ref: _Ref | None = None
+
+
+@frozen
+class BuildParams(AnyParams):
+    """
+    How to name a build.
+
+    :ivar ref: See ``install``.
+    """
+
+    ref: _Ref | None = None
+
+
+@frozen
+class OperationParams:
+    """
+    Which operation.
+
+    :ivar operation: Its name, as ``operations`` and ``progress`` have it.
+    """
+
+    operation: Annotated[str, Text(limits.NAME_CHARACTERS)]
+
+
+@frozen
+class KeyParams:
+    """
+    Which key.
+
+    :ivar key_id: Its fingerprint, as ``keys`` lists it.
+    :ivar ref: See ``install``.
+    """
+
+    key_id: str
+    ref: _Ref | None = None
+
+
+@frozen
+class InstallResult:
+    """
+    What was installed.
+
+    :ivar plugin: Its list entry.
+    """
+
+    plugin: ListEntry
+
+
+@frozen
+class Refusal:
+    """
+    The error of an operation, as its answer had it.
+
+    :ivar code: Its code.
+    :ivar message: Its message.
+    """
+
+    code: Code
+    message: str
+
+
+@frozen(kw_only=True)
+class OperationEntry(Progress):
+    """
+    An operation that is under way, or ended in the last five minutes.
+
+    :ivar started_at: Milliseconds since the epoch.
+    :ivar ended_at: Milliseconds since the epoch; only when it has ended.
+    :ivar outcome: Only when it has ended.
+    :ivar error: Only when it was refused or cancelled.
+    :ivar result: Only when it is done: what its method answers.
+    """
+
+    started_at: int
+    ended_at: int | None = None
+    outcome: End | None = None
+    error: Refusal | None = None
+    result: dict[str, Any] | None = None
+
+
+@frozen
+class OperationList:
+    """
+    The operations of this daemon.
+
+    :ivar operations: Those under way first, the earliest first.
+    """
+
+    operations: list[OperationEntry]
+
+
+@frozen
+class PluginSet:
+    """
+    The installed plugins, after a change.
+
+    :ivar plugins: List entries, by id.
+    """
+
+    plugins: list[ListEntry]
+
+
+@frozen
+class CheckUpdatesParams(AnyParams):
+    """
+    How to look for updates.
+
+    :ivar fresh: Whether to ask every repository again; otherwise what was found within
+        the last minute is good enough.
+    """
+
+    fresh: bool = False
+
+
+@frozen
+class KeysResult:
+    """
+    The accepted keys.
+
+    :ivar keys: The last used first.
+    """
+
+    keys: list[KeyEntry]
 
 
 @frozen
@@ -73,8 +261,8 @@ class Pushes:
         self.push(Event.PROGRESS, unstructure(progress))
 
     def plugins(self, entries: list[ListEntry]) -> None:
-        entries = with_trust(self.trust, entries)
-        self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
+        found = PluginSet([one.with_trust(self.trust) for one in entries])
+        self.push(Event.PLUGINS, unstructure(found))
 
     def built(self, report: Report) -> None:
         self.push(Event.BUILD, unstructure(report))
@@ -139,11 +327,9 @@ class PluginService:
             ``moved``, ``busy`` or ``cancelled``; ``unavailable`` when too many
             operations are under way, of this page or in all.
         """
-        entry = await self._changes.install(params.url, params.pin, params.ref, caller)
-        return self._installed(entry)
-
-    def _installed(self, entry: ListEntry) -> InstallResult:
-        return InstallResult(*with_trust(self._trust, [entry]))
+        return InstallResult(
+            await self._changes.install(params.url, params.pin, params.ref, caller)
+        )
 
     @method(PreviewParams, Preview, seconds=limits.PROMPTED_CALL_SECONDS)
     async def preview(self, params: PreviewParams, caller: Caller) -> Preview:
@@ -185,17 +371,8 @@ class PluginService:
             ended_at=outcome.at if outcome else None,
             outcome=outcome.end if outcome else None,
             error=Refusal(error.code, error.message) if error else None,
-            result=None if error or not outcome else self._answer(outcome.result),
+            result=None if error or not outcome else _answer(outcome.result),
         )
-
-    def _answer(self, result: Any) -> dict[str, Any]:
-        """Return what the method of an operation has answered."""
-        if isinstance(result, ListEntry):
-            result = self._installed(result)
-        elif isinstance(result, UpdateResult):
-            result = self._updated(result)
-        answer: dict[str, Any] = {} if result is None else unstructure(result)
-        return answer
 
     @method(OperationParams, NoResult)
     async def cancel(self, params: OperationParams) -> NoResult:
@@ -212,7 +389,8 @@ class PluginService:
     async def list(self, params: AnyParams) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
         listing = await self._listings.ask()
-        return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
+        plugins = [one.with_trust(self._trust) for one in listing.plugins]
+        return evolve(listing, plugins=plugins)
 
     async def _listed(self) -> PluginList:
         return self._rebuild.completed(await self._read(self._trees.listing))
@@ -279,13 +457,7 @@ class PluginService:
             ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
-        return self._updated(
-            await self._changes.update(params.id, params.pin, params.ref, caller)
-        )
-
-    def _updated(self, result: UpdateResult) -> UpdateResult:
-        (entry,) = with_trust(self._trust, [result.plugin])
-        return evolve(result, plugin=entry)
+        return await self._changes.update(params.id, params.pin, params.ref, caller)
 
     @method(PluginIdParams, NoResult, seconds=limits.PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: PluginIdParams, caller: Caller) -> NoResult:
@@ -336,3 +508,11 @@ class PluginService:
         """
         await self._changes.forget_key(params.key_id, params.ref, caller)
         return NoResult()
+
+
+def _answer(result: Any) -> dict[str, Any]:
+    """Return what the method of an operation has answered."""
+    if isinstance(result, ListEntry):
+        result = InstallResult(result)
+    answer: dict[str, Any] = {} if result is None else unstructure(result)
+    return answer

@@ -37,7 +37,7 @@ from ..tree.manifest import (
 )
 from ..tree.signature import verify_tree
 from ..tree.tree import Tree, Verified, read_tree, unreadable
-from .records import Record, check_signed
+from .records import Record, Trust, check_signed
 
 
 @frozen(kw_only=True)
@@ -84,6 +84,10 @@ class ListEntry(Manifest):
             updated_at=iso_time(record.updated_at),
             key_id=record.key_id,
         )
+
+    def with_trust(self, trust: Trust) -> ListEntry:
+        """Return it with the time when the user accepted its key, if that is so."""
+        return evolve(self, trusted_at=trust.trusted_at(self.key_id))
 
 
 @frozen

@@ -196,7 +196,7 @@ class PluginChanges(PluginOperations):
         if latest == record.commit:
             same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
             if same is not None:
-                return UpdateResult(ListEntry.recorded(same, record), updated=False)
+                return UpdateResult(self._entry(same, record), updated=False)
         self._installed.refuse_linked(plugin_id)
         installed = await self._in_thread(self._trees.entry, plugin_id, record)
         version = installed.version if installed else "unknown"
@@ -280,7 +280,10 @@ class PluginChanges(PluginOperations):
             former(self._store, changed),
         )
         await self._installed.change(job, exchange, edits)
-        return ListEntry.recorded(candidate.manifest, record)
+        return self._entry(candidate.manifest, record)
+
+    def _entry(self, manifest: Manifest, record: Record) -> ListEntry:
+        return ListEntry.recorded(manifest, record).with_trust(self._trust)
 
     def uninstall(
         self, plugin_id: str, ref: str | None = None, caller: Holder | None = None

@@ -314,6 +314,11 @@ class Bench:
             ns: self.store.entries(ns) for ns in self.store._tables.namespaces()
         }
 
+    def entry(self, plugin_id: str) -> Any:
+        """The list entry of an installed plugin, whose key the user has accepted."""
+        record = read_records(self.store)[plugin_id]
+        return evolve(self.trees.entry(plugin_id, record), trusted_at=NOW * 1000)
+
     def installed(self) -> list[str]:
         return list(read_records(self.store))
 

@@ -62,15 +62,15 @@ class InstallTests(InstallTestCase):
         self.assertEqual(committing, ["move", "build"])
         called = {(p["operation"], p["ref"]) for p in progress}
         self.assertEqual(called, {("operation-1", "page-chose-this-1")})
-        listed = {**unstructure(entry), "trustedAt": NOW * 1000}
-        self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
+        listed = {"plugins": [unstructure(entry)]}
+        self.assertEqual(self.bench.pushed["plugins"], [listed])
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
         names, values = self.bench.left()
         self.assertEqual((names, set(values)), (["good"], {RECORDS, KEYS, MARKS}))
         record = recorded(self.bench.store, "good")
         now = NOW * 1000
         self.assertEqual(record, Record(GOOD, COMMIT, KEY, NOW, now, now))
-        self.assertEqual(entry, self.bench.trees.entry("good", record))
+        self.assertEqual(entry, self.bench.entry("good"))
         self.assertEqual(values[MARKS], {"good": {KEY: NOW}})
         self.assertEqual(values[KEYS][KEY]["plugins"], ["good"])
         self.done("install", url_of("other"))

@@ -63,8 +63,8 @@ class UpdateTests(UpdateTestCase):
                 "answer",
             ],
         )
-        listed = {**unstructure(entry), "trustedAt": NOW * 1000}
-        self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
+        listed = {"plugins": [unstructure(entry)]}
+        self.assertEqual(self.bench.pushed["plugins"], [listed])
         self.assertEqual(entry.version, "1.1.0")
         (prompt,) = self.bench.approver.prompts
         self.assertIn("Host: forge.example\n", prompt.text)
@@ -75,7 +75,7 @@ class UpdateTests(UpdateTestCase):
         record = recorded(self.bench.store, "good")
         at, now = NOW * 1000, (NOW + 60) * 1000
         self.assertEqual(record, Record(GOOD, COMMIT, KEY, NOW + 10, at, now))
-        self.assertEqual(entry, self.bench.trees.entry("good", record))
+        self.assertEqual(entry, self.bench.entry("good"))
         self.assertEqual(values[KEYS][KEY]["lastUsedAt"], now)
         self.assertEqual(values[MARKS], {"good": {KEY: NOW + 10}})
         self.assertEqual(values["plugin:good"], {"colour": "red"})
@@ -90,8 +90,7 @@ class UpdateTests(UpdateTestCase):
             self.bench.cloner.answers[GOOD] = answer
             result = self.done("update", "good", pin)
             self.assertFalse(result.updated)
-            record = recorded(self.bench.store, "good")
-            self.assertEqual(result.plugin, self.bench.trees.entry("good", record))
+            self.assertEqual(result.plugin, self.bench.entry("good"))
             self.assertEqual(self.state(), self.before)
         self.assertEqual(set(self.events), {"answer"})
 
