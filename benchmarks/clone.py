@@ -16,8 +16,8 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import HttpClient
+from bridge.http.target import AddressPolicy
 from bridge.plugins.clone.repositories import Repositories
 from tests.forge import start_forge_process
 

@@ -15,9 +15,8 @@ from twisted.web.resource import Resource
 from twisted.web.server import Site
 
 from bridge.concurrency.threads import Pool
-from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import HttpClient
-from bridge.http.target import read_url
+from bridge.http.target import AddressPolicy, read_url
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
 

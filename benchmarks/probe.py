@@ -90,7 +90,7 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
     from twisted.internet import reactor
 
     from bridge.cli.main import main
-    from bridge.http.addresspolicy import AddressPolicy
+    from bridge.http.target import AddressPolicy
     from bridge.wiring import services
 
     clock: Any = reactor

@@ -21,7 +21,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import is_taken, knock
 from .daemon.sd_notify import supervisor
-from .http.trust import holds_authorities
+from .http.client import holds_authorities
 from .protocol.errors import UserError
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure

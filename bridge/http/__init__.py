@@ -6,10 +6,7 @@ each with an address policy of its own.
 
 ::
 
-    target           what is requested
-    addresspolicy    which addresses may be dialled, and which are public
-    client           looks names up, checks their addresses, gets ready to connect
-    trust            which authorities are trusted; the TLS context of all connections
-    exchange         dials checked addresses, sends checked requests, reads responses
-    responseguard    bounds what the parser of responses receives
+    target      what is requested; which addresses may be dialled, and which are public
+    client      looks names up, checks their addresses, and gets TLS ready
+    exchange    dials checked addresses, sends checked requests, reads guarded responses
 """

@@ -1,9 +1,18 @@
-"""Leads to a server: looks its name up, checks its addresses, and gets TLS ready."""
+"""
+Leads to a server: looks its name up, checks its addresses, and gets TLS ready.
+
+One TLS context serves every connection.  Its authorities are the system's and those of
+a file.  The system's are read from the paths compiled into Python's OpenSSL, not from
+those that ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` name.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import ssl
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,22 +20,173 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field
-from twisted.internet.defer import Deferred
+from OpenSSL import SSL
+from OpenSSL.crypto import FILETYPE_ASN1, X509, load_certificate
+from service_identity.hazmat import DNS_ID, IPAddress_ID, verify_service_identity
+from service_identity.pyopenssl import extract_patterns
+from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from twisted.internet.ssl import CertificateOptions
+from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from ..classes import define
 from ..concurrency.threads import NO_THREAD
 from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_ADDRESSES, OUTBOUND_LOOK_UPS
-from .addresspolicy import AddressPolicy
-from .exchange import Connections
-from .responseguard import Count
-from .target import Target
-from .trust import HostTLS, Trust
+from .exchange import Connections, Count
+from .target import AddressPolicy, Target, refused
+
+_Stamps = dict[str, tuple[int, int, int]]
+
+
+def holds_authorities(ca_file: Path) -> bool:
+    """Whether a PEM file of authorities can be used: it can be read, and has some."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(str(ca_file))
+    except OSError:  # so are OpenSSL's
+        return False
+    return True
+
+
+def trust_store_paths() -> dict[str, str]:
+    """Return those of OpenSSL's ``cafile`` and ``capath`` that exist, by these keys."""
+    compiled = ssl.get_default_verify_paths()
+    named = {"cafile": compiled.openssl_cafile, "capath": compiled.openssl_capath}
+    return {kind: path for kind, path in named.items() if Path(path).exists()}
+
+
+def _windows_certificates() -> list[bytes]:
+    """Return the authorities in the stores of Windows, in DER; elsewhere none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.platform == "win32":
+        context.load_default_certs()
+    return context.get_ca_certs(binary_form=True)
+
+
+@define(eq=False, repr=False)
+class Trust:
+    """
+    Makes the TLS context, and makes it again when a file of authorities has changed.
+
+    A context of its own for each connection would cost 20 ms and a megabyte, most of
+    which the allocator doesn't give back.
+
+    :ivar ca_file: Authorities to trust in addition to the system's, in PEM.
+    """
+
+    _ca_file: Path | None = None
+    _context: SSL.Context | None = field(default=None, init=False)
+    _made_of: _Stamps = field(factory=dict, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def current(self) -> SSL.Context | None:
+        """Return the context, unless one of its files has changed."""
+        return self._context if self._stamps() == self._made_of else None
+
+    def renewed(self) -> SSL.Context:
+        """
+        Return the context, made again if one of its files has changed.  Blocks.
+
+        :raise BridgeError: ``unavailable``: the CA file can't be used.
+        """
+        with self._lock:
+            context = self.current()
+            if context is None:
+                found = self._stamps()
+                context = self._context = self._made()
+                self._made_of = found
+            return context
+
+    def _stamps(self) -> _Stamps:
+        """Return what changes with a file of authorities."""
+        stamps = {}
+        for path in (*trust_store_paths().values(), self._ca_file):
+            with contextlib.suppress(OSError):
+                found = os.stat(path or "")
+                stamps[str(path)] = (found.st_ino, found.st_size, found.st_mtime_ns)
+        return stamps
+
+    def _made(self) -> SSL.Context:
+        context: SSL.Context = CertificateOptions().getContext()
+        paths = trust_store_paths()
+        if paths:
+            places = paths.get("cafile"), paths.get("capath")
+            _load(context, "the system's CA file", *places)
+        store: Any = context.get_cert_store()
+        for certificate in _windows_certificates():
+            store.add_cert(load_certificate(FILETYPE_ASN1, certificate))
+        if self._ca_file is not None:
+            _load(context, "the CA file", str(self._ca_file))
+        return context
+
+
+def _load(context: SSL.Context, which: str, *paths: str | None) -> None:
+    try:
+        context.load_verify_locations(*paths)
+    except SSL.Error:
+        raise unavailable(f"{which} cannot be used") from None
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+@define(eq=False, repr=False)
+class HostTLS:
+    """
+    Makes TLS connections to one host.
+
+    Twisted's own would give each a context, and takes a certificate without any
+    alternative name for one of this host.
+    """
+
+    _context: SSL.Context
+    _host: str
+    _wanted: DNS_ID | IPAddress_ID = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            self._wanted = IPAddress_ID(self._host)
+        except ValueError:
+            self._wanted = _dns_id(self._host)
+
+    def clientConnectionForTLS(self, tlsProtocol: Any) -> SSL.Connection:
+        """See ``IOpenSSLClientConnectionCreator``."""
+        connection = SSL.Connection(self._context, None)
+        is_good = partial(_is_good, self._wanted)
+        connection.set_verify(
+            SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, is_good
+        )
+        if isinstance(self._wanted, DNS_ID):
+            connection.set_tlsext_host_name(self._host.encode("ascii"))
+        return connection
+
+
+def _dns_id(host: str) -> DNS_ID:
+    try:
+        return DNS_ID(host)
+    except ValueError:
+        raise refused("not a host name that a certificate can be for") from None
+
+
+def _is_good(
+    wanted: DNS_ID | IPAddress_ID,
+    connection: SSL.Connection,
+    certificate: X509,
+    error: int,
+    depth: int,
+    ok: int,
+) -> bool:
+    """Whether a certificate of a chain is good; the first has to name the host."""
+    if depth or not ok:
+        return bool(ok)
+    try:
+        verify_service_identity(extract_patterns(certificate), [wanted], [])
+    except Exception:  # noqa: BLE001 (without a usable name it is for nobody)
+        return False
+    return True
+
 
 LookUp = Callable[[str], "Deferred[Sequence[str]]"]
 """From a host name to its addresses, none when it has none."""
-
-_Asked = dict[str, "list[Deferred[Sequence[str]]]"]
 
 
 @define(eq=False, repr=False)
@@ -41,12 +201,15 @@ class SystemNames:
     each for as long as its caller has time.
 
     :ivar from_thread: Calls in the reactor's thread.
+    :ivar _asked: Who waits for a name; cancelled ones, who wait no more, stay in it.
     """
 
     _from_thread: Callable[..., Any]
     _resolve: Callable[..., Sequence[tuple[Any, ...]]] = socket.getaddrinfo
-    _under_way: _Asked = field(factory=dict, init=False)
-    _waiting: _Asked = field(factory=dict, init=False)
+    _asked: dict[str, list[Deferred[Sequence[str]]]] = field(factory=dict, init=False)
+    _turns: DeferredSemaphore = field(
+        factory=lambda: DeferredSemaphore(OUTBOUND_LOOK_UPS), init=False
+    )
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """
@@ -56,49 +219,44 @@ class SystemNames:
             Fails with ``BridgeError``, ``unavailable``: the system has no room for
             another thread.
         """
-        answer: Deferred[Sequence[str]] = Deferred(partial(self._leave, host))
-        asked = self._under_way if host in self._under_way else self._waiting
-        asked.setdefault(host, []).append(answer)
-        self._begin()
+        answer: Deferred[Sequence[str]] = Deferred()
+        asked = self._asked.setdefault(host, [])
+        asked.append(answer)
+        if len(asked) == 1:
+            self._turns.run(self._begin, host)
         return answer
 
-    def _leave(self, host: str, answer: Deferred[Sequence[str]]) -> None:
-        """Forget who waits no more."""
-        for asked in (self._under_way, self._waiting):
-            if answer in asked.get(host, ()):
-                asked[host].remove(answer)
-        if self._waiting.get(host) == []:
-            del self._waiting[host]
+    def _begin(self, host: str) -> Deferred[None] | None:
+        """Begin a look-up, if anybody still waits for it; return what ends with it."""
+        if all(answer.called for answer in self._asked[host]):
+            del self._asked[host]
+            return None
+        ended: Deferred[None] = Deferred()
+        # The daemon flag: Python does not wait for it at its end.
+        asking = threading.Thread(
+            target=self._ask, args=(host, ended), name="outbound-names", daemon=True
+        )
+        try:
+            asking.start()
+        except RuntimeError:
+            self._answer(host, ended, Failure(unavailable(NO_THREAD)))
+        return ended
 
-    def _begin(self) -> None:
-        while self._waiting and len(self._under_way) < OUTBOUND_LOOK_UPS:
-            host = next(iter(self._waiting))
-            answers = self._under_way[host] = self._waiting.pop(host)
-            # The daemon flag: Python does not wait for it at its end.
-            asking = threading.Thread(
-                target=self._ask, args=(host,), name="outbound-names", daemon=True
-            )
-            try:
-                asking.start()
-            except RuntimeError:
-                del self._under_way[host]
-                for answer in answers:
-                    answer.errback(unavailable(NO_THREAD))
-
-    def _ask(self, host: str) -> None:
+    def _ask(self, host: str, ended: Deferred[None]) -> None:
         addresses: list[str] = []
         # A name that can't be encoded is a ValueError.
         with contextlib.suppress(OSError, ValueError):
             found = self._resolve(host, None, type=socket.SOCK_STREAM)
             addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
-        self._from_thread(self._answered, host, addresses)
+        self._from_thread(self._answer, host, ended, addresses)
 
-    def _answered(self, host: str, addresses: list[str]) -> None:
-        answers = self._under_way.pop(host)
-        self._begin()
-        for answer in answers:
-            if not answer.called:  # who was answered before may have cancelled it
-                answer.callback(addresses)
+    def _answer(
+        self, host: str, ended: Deferred[None], found: Sequence[str] | Failure
+    ) -> None:
+        asked = self._asked.pop(host)
+        ended.callback(None)
+        for answer in asked:
+            answer.callback(found)  # does nothing for who has cancelled it
 
 
 @define(eq=False, repr=False)

@@ -13,9 +13,8 @@ from twisted.logger import Logger
 
 from ..classes import define
 from ..concurrency.shares import Holder, Shares
-from ..http.addresspolicy import AddressPolicy
 from ..http.client import HttpClient
-from ..http.target import CheckedRequest
+from ..http.target import AddressPolicy, CheckedRequest
 from ..protocol import limits
 from ..protocol.errors import unavailable
 from .bodytext import INFLATED, CompressedBody, PlainBody, too_large

@@ -11,7 +11,7 @@ from ..approval.approvers import Approver, DevApprover
 from ..approval.native import native_approver
 from ..approval.prompts import Prompts
 from ..classes import frozen
-from ..http.addresspolicy import AddressPolicy
+from ..http.target import AddressPolicy
 from ..plugins.bundle.build import Builder
 from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories

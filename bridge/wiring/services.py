@@ -13,7 +13,7 @@ from ..approval.approvers import DESKTOP_ENTRY
 from ..approval.prompts import sender
 from ..classes import frozen
 from ..databases.databases import Databases
-from ..http.addresspolicy import AddressPolicy
+from ..http.target import AddressPolicy
 from ..outbound.fetcher import HttpFetcher
 from ..rpc.registry import Registry
 from ..services.logs import Logs

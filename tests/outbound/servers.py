@@ -12,8 +12,8 @@ from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
 from bridge.concurrency.threads import Pool
-from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import HttpClient
+from bridge.http.target import AddressPolicy
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads

@@ -21,8 +21,8 @@ from twisted.python.failure import Failure
 from ...classes import frozen
 from ...concurrency.threads import Check, InThread, stoppable
 from ...datadir.ownership import write_files
-from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient
+from ...http.target import AddressPolicy
 from ...protocol import limits
 from ...protocol.errors import BridgeError, forget_traceback
 from .bounds import clone_failed

@@ -16,9 +16,8 @@ from attrs import evolve, field
 
 from ... import __version__
 from ...classes import define, frozen
-from ...http.addresspolicy import AddressPolicy, NotPublicError
 from ...http.client import HttpClient
-from ...http.target import CheckedRequest, read_url
+from ...http.target import AddressPolicy, CheckedRequest, NotPublicError, read_url
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_REDIRECTS, PROGRESS_PER_SECOND, URL_CHARACTERS
 from .bounds import clone_failed

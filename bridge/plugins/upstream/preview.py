@@ -20,8 +20,7 @@ from ...approval.prompts import Operation
 from ...approval.wording import Differences
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...http.addresspolicy import NotPublicError
-from ...http.target import read_url
+from ...http.target import NotPublicError, read_url
 from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, forget_traceback, plugin_error
 from ...protocol.limits import (

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import Pool
-from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import HttpClient, SystemNames
+from bridge.http.target import AddressPolicy
 from bridge.plugins.clone.gitprotocol import Fetched
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
 from bridge.protocol.errors import BridgeError, forget_traceback

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bridge.http.addresspolicy import NotPublicError
+from bridge.http.target import NotPublicError
 
 from ...directories import read_files, write_files
 from ...programs import python
@@ -89,7 +89,7 @@ import sys
 from pathlib import Path
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute
-from bridge.http.addresspolicy import AddressPolicy
+from bridge.http.target import AddressPolicy
 from bridge.http.client import HttpClient
 from bridge.plugins.clone.repositories import Repositories
 assert not any(name.startswith(("dulwich", "urllib3")) for name in sys.modules)

@@ -7,7 +7,7 @@ from unittest.mock import ANY
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.http.trust import HostTLS
+from bridge.http.client import HostTLS
 from bridge.plugins.clone.gitprotocol import _read_offer
 from bridge.plugins.clone.server import FetchLimits, Server, check_url
 from bridge.protocol.errors import BridgeError

@@ -6,7 +6,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.http.addresspolicy import NotPublicError
+from bridge.http.target import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
 from bridge.plugins.operations.jobs import Progress
 from bridge.plugins.tree.manifest import Difference
