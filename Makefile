@@ -66,7 +66,7 @@ soak: $(VENV)/installed
 	wait $$model || status=$$?; exit $$status
 
 # In a clone, as it writes into the modules. make mutants MUTATED=web/guard takes minutes.
-MUTATED ?= protocol/bucket web/guard http/addresspolicy http/target plugins/tree/manifest \
+MUTATED ?= protocol/budgets web/guard http/addresspolicy http/target plugins/tree/manifest \
 	plugins/tree/signature plugins/tree/tree plugins/clone/bounds store/generations
 COSMIC := $(CURDIR)/.cache/cosmic-ray/bin
 

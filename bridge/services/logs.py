@@ -17,7 +17,7 @@ from ..concurrency.throttledcounter import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter
 from ..protocol import limits
-from ..protocol.bucket import TokenBucket
+from ..protocol.budgets import TokenBucket
 from ..protocol.rules import Lenient, MaxItems
 from ..protocol.text import Secrets
 from ..rpc.registry import NoParams, method

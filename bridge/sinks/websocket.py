@@ -34,7 +34,7 @@ from zope.interface import implementer
 
 from ..classes import define
 from ..protocol import limits
-from ..protocol.bucket import TokenBucket
+from ..protocol.budgets import TokenBucket
 from ..protocol.strictjson import dumps
 from ..websocket import QuietLog, head, masked
 from .fanout import Health, UnavailableError

@@ -16,7 +16,7 @@ from twisted.web.http_headers import Headers
 
 from ..classes import define
 from ..datadir.token import FollowedToken
-from ..protocol.bucket import TokenBucket
+from ..protocol.budgets import TokenBucket
 from ..protocol.errors import BridgeError, Code, bad_request
 from ..settings.values import HTTP_PORT
 from .headers import RequestError

@@ -31,8 +31,7 @@ from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
-from ..protocol.bucket import TokenBucket
-from ..protocol.session import Rates
+from ..protocol.budgets import Rates, TokenBucket
 from ..protocol.text import Secrets
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import build_problem

@@ -48,7 +48,7 @@ LIGHT: Final = frozenset(
         ("state", "list"),
     }
 )
-"""Methods with a budget of their own; see ``bridge.protocol.session.Rates``."""
+"""Methods with a budget of their own; see ``bridge.protocol.budgets.Rates``."""
 
 
 @frozen(eq=False, repr=False)

@@ -26,9 +26,9 @@ STANDING: Final = {
         "names the targets, which are compared",
         "make help",
     ),
-    "tests/protocol/test_session.py::test_every_state_takes_every_input": (
+    "tests/protocol/test_budgets.py::test_hint_is_honest": (
         "runs what also runs alone",
-        ".venv/bin/python -m twisted.trial tests.protocol.test_session",
+        ".venv/bin/python -m twisted.trial tests.protocol.test_budgets",
     ),
     "tests/e2e/test_edge.py::test_over_the_rate": (
         "runs what also runs alone",

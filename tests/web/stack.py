@@ -18,9 +18,8 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bridge.datadir.token import FollowedToken
-from bridge.protocol.bucket import TokenBucket
+from bridge.protocol.budgets import Rates, TokenBucket
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.session import Rates
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import NoParams, NoResult, Registry, method
 from bridge.services.state import State

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.http_headers import Headers
 
 from bridge.datadir.token import FollowedToken
-from bridge.protocol.bucket import TokenBucket
+from bridge.protocol.budgets import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.web.guard import Guard, is_loopback_origin
 

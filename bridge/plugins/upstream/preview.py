@@ -21,7 +21,7 @@ from ...approval.wording import Differences
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...http.target import NotPublicError, read_url
-from ...protocol.bucket import TokenBucket
+from ...protocol.budgets import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, forget_traceback, plugin_error
 from ...protocol.limits import (
     PREVIEWS_PER_MINUTE,

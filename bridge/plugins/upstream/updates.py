@@ -22,7 +22,7 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...protocol import limits
-from ...protocol.bucket import TokenBucket
+from ...protocol.budgets import TokenBucket
 from ...protocol.errors import (
     BridgeError,
     forget_traceback,

@@ -1,8 +1,14 @@
 """
-One page's conversation: its session's effects carried out, its calls answered.
+One page's conversation: what it may do before and after ``hello``, and its answers.
 
-Between Autobahn (``socket``) and the session machine; knows neither WebSocket frames
-nor TCP, only that text goes out and that closing has a reason.
+::
+
+    awaiting hello   has no budgets: any other frame, and silence, close it
+    authenticated    has budgets, since a hello had the token
+    closed           nothing that comes is looked at
+
+Knows neither WebSocket frames nor TCP, only that text goes out and that closing has a
+reason.
 """
 
 from __future__ import annotations
@@ -19,9 +25,15 @@ from twisted.python.failure import Failure
 
 from ...classes import define, frozen
 from ...protocol import frames, limits
-from ...protocol import session as effects
-from ...protocol.errors import BridgeError, CloseReason, Code, internal_error
-from ...protocol.frames import Hello, Logs, Request
+from ...protocol.budgets import Budgets, Rates
+from ...protocol.errors import (
+    BridgeError,
+    CloseReason,
+    Code,
+    bad_request,
+    internal_error,
+)
+from ...protocol.frames import Frame, Hello, Logs, RefusedFrame, Request
 from ...protocol.strictjson import Size
 from ...protocol.text import one_line
 from ...rpc.hub import Event, Hub
@@ -38,6 +50,7 @@ _TOO_HEAVY: Final = BridgeError(
     f"calls under way and unread answers hold {limits.UNSENT_BYTES} bytes",
     retry_after=1,
 )
+_SECOND_HELLO: Final = RefusedFrame(bad_request("hello must come first, and once"))
 
 
 class LogSink(Protocol):
@@ -67,7 +80,7 @@ class SharedContext:
     registry: Registry
     hub: Hub
     guard: Guard
-    rates: effects.Rates
+    rates: Rates
     logs: LogSink
     clock: IReactorTime
     pages: bool = True
@@ -108,8 +121,9 @@ class Conversation:
     _context: SharedContext
     _transport: Transport
     send_queue: SendQueue = field(init=False)
-    _session: effects.Session = field(init=False)
     _hello: IDelayedCall = field(init=False)
+    _budgets: Budgets | None = None
+    _closed: bool = False
     _paced: list[tuple[IDelayedCall, Request, int]] = field(factory=list)
     _held: int = 0
     _over: bool = False
@@ -118,12 +132,11 @@ class Conversation:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._session = effects.Session(self._context.rates)
         self.send_queue = SendQueue(
             self._transport.send_piece, lambda: self.close(CloseReason.SLOW_READER)
         )
         self._hello = self._context.clock.callLater(
-            limits.HELLO_SECONDS, self._hello_timed_out
+            limits.HELLO_SECONDS, self.violated, CloseReason.HELLO_REQUIRED
         )
 
     def received(self, text: bytes, size: Size | None = None) -> None:
@@ -132,22 +145,36 @@ class Conversation:
 
         :param size: Of this text, when it was counted as it came.
         """
-        match frame := frames.read_frame(text, size):
+        if self._closed:
+            return
+        frame = frames.read_frame(text, size)
+        if isinstance(frame, RefusedFrame) and frame.defect is not None:
+            defect = Failure(frame.defect)
+            self._log.failure("a frame could not be read", failure=defect)
+        if self._budgets is None:
+            self._begin(frame)
+            return
+        match frame:
             case Request():
-                self._perform(self._session.requested(frame), len(text))
-            case Hello():
-                self._perform(self._greeted(frame))
+                self._requested(frame, self._budgets, len(text))
             case Logs():
-                self._perform(self._session.logged(frame))
+                self._write_logs(frame, self._budgets)
+            case Hello():
+                # It may be as long as any frame: it costs what others cost.
+                self._refuse(_SECOND_HELLO, self._budgets)
+            case RefusedFrame(answered=False):
+                self._write_logs(None, self._budgets)
             case _:
-                if frame.defect is not None:
-                    defect = Failure(frame.defect)
-                    self._log.failure("a frame could not be read", failure=defect)
-                self._perform(self._session.invalid_frame(frame))
+                self._refuse(frame, self._budgets)
 
     def violated(self, reason: CloseReason) -> None:
-        """Handle a violation of the protocol, after which the socket must close."""
-        self._perform(self._session.violated(reason))
+        """Close: the peer broke the protocol; before a hello, that is what lacks."""
+        if self._closed:
+            return
+        if self._budgets is None:
+            self._refuse_hello(CloseReason.HELLO_REQUIRED)
+        else:
+            self.close(reason)
 
     def close(self, reason: CloseReason) -> None:
         """
@@ -156,7 +183,7 @@ class Conversation:
         Calls that wait are dropped: the page may have lost its right to make them.
         """
         self._take_paced()
-        self._session.ended()
+        self._closed = True
         self.send_queue.finish()
         self._transport.close_with(reason)
 
@@ -212,68 +239,72 @@ class Conversation:
         """See ``bridge.concurrency.shares.Holder``."""
         return self.send_queue.drained()
 
-    def _greeted(self, hello: Hello) -> list[effects.Effect]:
-        if not self._context.guard.token.matches(hello.token.encode("utf-8")):
-            return self._session.hello_refused()
-        # The name is only logged; no page is refused for it.
-        client = one_line(hello.client, limits.CLIENT_CHARACTERS)
-        self._log.debug("a page connected: {client}", client=client)
-        return self._session.hello_accepted()
-
-    def _hello_timed_out(self) -> None:
-        self._perform(self._session.hello_timed_out())
-
-    def _perform(self, wanted: list[effects.Effect], size: int = 0) -> None:
-        """
-        Carry out effects.
-
-        :param size: Of the frame that had them, in bytes.
-        """
-        for effect in wanted:
-            match effect:
-                case effects.Dispatch():
-                    self._dispatch(effect.request, effect.after, size)
-                case effects.Welcome():
-                    self._welcome()
-                case effects.Close(reason):
-                    self.close(reason)
-                case effects.WriteLogs() | effects.DropLogs():
-                    self._log_records(effect)
-                case effects.Refuse():
-                    self._refuse(effect)
-                case effects.CountRefusedHello():
-                    self._context.guard.count_refused_hello(self._transport.is_page)
-
-    def _refuse(self, refused: effects.Refuse) -> None:
-        if refused.id is None:
-            fields = frames.error_fields(refused.error)
-            self.push(Event.ERROR, frames.push(Event.ERROR, fields))
-        else:
-            self.send_queue.put(frames.refusal(refused.id, refused.error))
-        if refused.evaluation is not None:
-            # Who waits for the page's answer has this one.
-            why = f"the page's answer was refused: {refused.error.message}"
-            answer = {"id": refused.evaluation, "ok": False, "error": why}
-            ending = self._context.registry.call("remote", "result", answer, self)
-            run(ending, lambda _: None, lambda _: None)
-
-    def _log_records(self, effect: effects.WriteLogs | effects.DropLogs) -> None:
-        logs = self._context.logs
-        if isinstance(effect, effects.DropLogs):
-            logs.drop(effect.records, effect.why)
+    def _begin(self, frame: Frame | RefusedFrame) -> None:
+        """Accept a hello with the token, and nothing else."""
+        if not isinstance(frame, Hello):
+            self._refuse_hello(CloseReason.HELLO_REQUIRED)
             return
-        logs.frame(effect.records)
-        if logs.overloaded:
-            self.close(CloseReason.LOGS_BEHIND)
-
-    def _welcome(self) -> None:
+        if not self._context.guard.token.matches(frame.token.encode("utf-8")):
+            self._refuse_hello(CloseReason.UNAUTHORIZED)
+            return
+        # The name is only logged; no page is refused for it.
+        client = one_line(frame.client, limits.CLIENT_CHARACTERS)
+        self._log.debug("a page connected: {client}", client=client)
         self._hello.cancel()
         if not self._transport.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
             return
+        self._budgets = Budgets(self._context.rates)
         services = self._context.registry.describe()
         self.send_queue.put(frames.welcome(self._context.version, services))
         self._context.hub.add(self)
+
+    def _refuse_hello(self, reason: CloseReason) -> None:
+        """Close a socket without the token, which costs its sender a request."""
+        self._context.guard.count_refused_hello(self._transport.is_page)
+        self.close(reason)
+
+    def _requested(self, request: Request, budgets: Budgets, size: int) -> None:
+        try:
+            after = budgets.request(request)
+        except BridgeError as error:
+            self.send_queue.put(frames.refusal(request.id, error))
+        else:
+            self._dispatch(request, after, size)
+
+    def _refuse(self, refused: RefusedFrame, budgets: Budgets) -> None:
+        error = budgets.refused(refused.error)
+        if refused.id is None:
+            self.push(Event.ERROR, frames.push(Event.ERROR, frames.error_fields(error)))
+        else:
+            self.send_queue.put(frames.refusal(refused.id, error))
+        if refused.evaluation is not None:
+            # Who waits for the page's answer has this one.
+            why = f"the page's answer was refused: {error.message}"
+            answer = {"id": refused.evaluation, "ok": False, "error": why}
+            ending = self._context.registry.call("remote", "result", answer, self)
+            run(ending, lambda _: None, lambda _: None)
+
+    def _write_logs(self, frame: Logs | None, budgets: Budgets) -> None:
+        """
+        Pass log records on, or drop and count them; a long flood closes.
+
+        :param frame: ``None`` for one that cannot be read.
+        """
+        logs = self._context.logs
+        if not budgets.logs():
+            records = None if frame is None else frame.records
+            # An empty frame counts as well, so that a flood of them is reported.
+            count = (len(records) if type(records) is list else 0) or 1
+            logs.drop(count, "they come too fast")
+            if budgets.log_flood:
+                self.close(CloseReason.LOG_FLOOD)
+        elif frame is None:
+            logs.drop(1, "their frame cannot be read")
+        else:
+            logs.frame(frame.records)
+            if logs.overloaded:
+                self.close(CloseReason.LOGS_BEHIND)
 
     def _dispatch(self, request: Request, after: float, size: int) -> None:
         if self._held + size + self.send_queue.unsent > limits.UNSENT_BYTES:

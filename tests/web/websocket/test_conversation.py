@@ -1,5 +1,6 @@
 import gc
 import json
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,16 @@ from ...strategies import SECRET, nested
 from ...waiting import in_memory
 from ..stack import TOKEN, Anything, Stack
 
+INPUTS: dict[str, Callable[[Any], object]] = {
+    "hello": lambda case: case.greet(),
+    "wrong hello": lambda case: case.greet("wrong"),
+    "request": lambda case: case.call("note", text="x"),
+    "logs": lambda case: case.send({"type": "logs", "records": []}),
+    "no frame": lambda case: case.send([]),
+    "no records": lambda case: case.send({"type": "logs", "more": 1}),
+    "violation": lambda case: case.conversation.violated(CloseReason.TEXT_ONLY),
+    "silence": lambda case: case.clock.advance(5.0),
+}
 STEPS = st.lists(
     st.sampled_from(["done", "failed", "later", "fails later", "cancelled"])
 )
@@ -59,14 +70,18 @@ class ConversationCase(SynchronousTestCase):
         stack = Stack(rate=1.0, burst=10, requests=(1.0, 2), clock=Clock())
         stack.add_state()
         self.clock, self.sample, self.hub = stack.clock, stack.sample, stack.hub
+        self.guard = stack.guard
         self.logs, self.wire = stack.logs, Wire()
         self.conversation = Conversation(stack.context, self.wire)
 
     def send(self, frame: Any) -> None:
         self.conversation.received(json.dumps(frame).encode("ascii"))
 
+    def greet(self, token: str = TOKEN) -> None:
+        self.send({"type": "hello", "token": token, "client": "c/1.0.0"})
+
     def hello(self) -> None:
-        self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
+        self.greet()
         self.wire.got.clear()
 
     def call(
@@ -122,6 +137,34 @@ class HelloTests(ConversationCase):
         self.assertTrue(logged.startswith("x{token}y"), logged)
         self.assertLessEqual(len(logged), 128)
         self.assertTrue(logged.isprintable())
+
+    def test_before_hello(self) -> None:
+        """Anything but a good hello, and silence, costs a request and closes."""
+        closed = {name: [CloseReason.HELLO_REQUIRED] for name in INPUTS}
+        closed |= {"hello": [], "wrong hello": [CloseReason.UNAUTHORIZED]}
+        for name, happen in INPUTS.items():
+            self.setUp()
+            self.assertTrue(self.guard.programs.is_full)
+            happen(self)
+            self.assertEqual(self.wire.closed, closed[name], name)
+            self.assertEqual(self.guard.programs.is_full, not closed[name], name)
+
+    @given(st.lists(st.sampled_from(sorted(INPUTS)), max_size=12))
+    def test_any_history(self, history: list[str]) -> None:
+        """Whatever happens: one welcome at most, nothing before it, one close."""
+        self.setUp()
+        for number, name in enumerate(history):
+            done = len(self.sample.heard), len(self.logs.got), self.logs.dropped
+            closed = list(self.wire.closed)
+            INPUTS[name](self)
+            if closed:
+                self.assertEqual(self.wire.closed, closed)
+                now = len(self.sample.heard), len(self.logs.got), self.logs.dropped
+                self.assertEqual(now, done, history[:number])
+        kinds = [frame["type"] for frame in self.wire.got]
+        self.assertEqual(kinds.count("welcome"), "welcome" in kinds[:1])
+        if not kinds:
+            self.assertEqual((self.sample.heard, self.logs.got), ([], []))
 
     def test_gone_before_hello(self) -> None:
         """A socket that goes by itself leaves no timer."""
@@ -302,9 +345,7 @@ class ClosingTests(PairedCase):
         before = in_memory(Request)
         for number in range(4):
             request = Request(str(number), "sample", "note", {"text": "x"})
-            self.conversation._perform(
-                self.conversation._session.requested(request), 7 * MIB
-            )
+            self.conversation._dispatch(request, max(0, number - 1), 7 * MIB)
         del request
         self.assertEqual(in_memory(Request) - before, 2)
         self.clock.advance(1)
