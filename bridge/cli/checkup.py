@@ -41,7 +41,7 @@ from ..store.generations import Generations, RepairableError, StoreError, read_s
 from ..store.tables import Tables
 from ..system.locks import is_held
 from ..system.users import is_own
-from .connection import (
+from .session import (
     UNASKED,
     connect,
     is_dev,
@@ -291,19 +291,19 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
         except (OSError, ValueError):
             return Finding(name, Level.NOTE, "starting or shutting down"), False
         try:
-            connection = connect(place)
+            session = connect(place)
         except UserError as e:
             why, _, fix = str(e).partition("; ")
             text = f"running, but cannot be used: {why}"
             return Finding(name, Level.WRONG, text, fix or "restart it"), False
-        connection.close()
-        version = visible(str(connection.welcome.get("version")))
+        session.close()
+        version = visible(str(session.welcome.get("version")))
         text = f"version {version} listens on {address}"
-        if is_dev(connection.welcome):
+        if is_dev(session.welcome):
             text += f" with --dev: {UNASKED}"
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix), True
-        if problem := upgrade_problem(place, connection.welcome):
+        if problem := upgrade_problem(place, session.welcome):
             why, _, fix = problem.partition("; ")
             return Finding(name, Level.NOTE, f"{text}; {why}", fix), False
         return Finding(name, Level.OK, text), False

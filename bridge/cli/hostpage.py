@@ -17,7 +17,7 @@ from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
 from ..system.files import write_new
-from .connection import listens_on
+from .session import listens_on
 from .terminal import CommandError, print_line
 
 _LOOPBACK: Final = "127.0.0.1"

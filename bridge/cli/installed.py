@@ -15,11 +15,10 @@ from ..protocol.text import PLUGIN_ID, nearest, visible
 from ..protocol.wire import converter, structure
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
-from ..settings.options import Paths, locate
+from ..settings.options import locate
 from ..store.generations import StoreError, read_state
 from ..store.tables import HOST
 from .command import prefix_of
-from .connection import Connection
 from .session import Session
 from .terminal import CommandError
 
@@ -44,9 +43,9 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
     return [found[plugin_id] for plugin_id in sorted(found)]
 
 
-def read_switches(asked: Connection | Session) -> dict[str, object]:
+def read_switches(session: Session) -> dict[str, object]:
     """Return the values of the namespace ``host`` by key, for ``is_on``."""
-    entries: dict[str, object] = asked.call("state", "list", ns=HOST)["entries"]
+    entries: dict[str, object] = session.call("state", "list", ns=HOST)["entries"]
     return entries
 
 
@@ -60,9 +59,10 @@ def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) 
     return value is True if profile.opt_in else value is not False
 
 
-def off_lines(plugin_id: str, asked: Connection | Session, place: Paths) -> list[str]:
+def off_lines(session: Session, plugin_id: str) -> list[str]:
     """Return how to switch a plugin on, if it is off."""
-    if is_on(plugin_id, read_switches(asked), place.profile):
+    place = session.place
+    if is_on(plugin_id, read_switches(session), place.profile):
         return []
     run = f"plugin-bridge enable {place.typed} {plugin_id}"
     return [f"it is off; to switch it on, run: {run}"]

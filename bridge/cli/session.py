@@ -1,142 +1,149 @@
 """
-One command that asks a running daemon, and what its user sees of that.
+A session with the running daemon of a data directory, over its control socket.
 
-It acts as a page does: the daemon applies the same rules, and shows the same prompts.
+Every command that asks a daemon has one.  It acts as a page does: the daemon applies
+the same rules, and shows the same prompts.  The token goes nowhere else: the socket is
+in a directory of this user, and the daemon that listens there holds its lock.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import select
+import shlex
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import wraps
-from typing import Any, Final, TextIO
+from typing import Any, BinaryIO, Final
 
-import click
 from attrs import field
 
+from .. import __version__
 from ..classes import define
-from ..protocol.errors import Prefix, plugin_error
-from ..protocol.steps import Step
+from ..datadir.control import NotASocketError, connected, control_address
+from ..datadir.ownership import check
+from ..datadir.paths import DataDir
+from ..datadir.token import read_token
+from ..protocol.errors import BridgeError, CloseReason, Code, Prefix, plugin_error
+from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import in_line, visible
+from ..provision.service import UNIT, is_service_of, wake
 from ..settings.options import Paths
-from .command import EXIT_STATUS, Command, command, json_option
-from .connection import Connection, connect, shows_prompts
-from .terminal import print_result, takes_escapes, wants_colour
+from ..settings.values import Address, UnixAddress, listened_on
+from ..system.locks import is_held
+from .command import EXIT_STATUS, Command, NoDaemonError, command, json_option
+from .terminal import CommandError, ProgressLine, print_result
 
-_WIDTH: Final = 20
-_COLUMNS: Final = 80
-_ERASED: Final = "\r\x1b[K"
+CONNECT_SECONDS: Final = 10.0
+UNASKED: Final = "EVERY operation is approved without asking"
+"""What ``--dev`` means to a user."""
 
-_ORDER: Final[tuple[str, ...]] = (
-    Step.CLONE,
-    Step.VALIDATE,
-    Step.POLICY,
-    Step.SIGNATURE,
-    Step.MOVE,
-    Step.REMOVE,
-    Step.BUILD,
-)
-"""The steps that move the bar; others, such as a prompt, leave it where it is."""
-
-
-@define(eq=False)
-class ProgressLine:
-    """
-    Shows one operation.
-
-    :ivar stream: Standard error, so that standard output has only the result.
-    :ivar prompts: Whether the daemon shows prompts, which the user has to answer.
-    """
-
-    stream: TextIO
-    prompts: bool = True
-    _last: str | None = field(default=None, init=False)
-    _reached: int = field(default=0, init=False)
-
-    def report(self, data: Any) -> None:
-        """
-        Show a step.
-
-        :param data: Of a ``progress`` event, as plain JSON.
-        """
-        step, message = str(data.get("step")), visible(str(data.get("message")))
-        if step in _ORDER:
-            self._reached = max(self._reached, _ORDER.index(step) + 1)
-        if step == Step.AWAITING_CONFIRMATION:
-            where = "Answer the prompt on your desktop"
-            # First, as what does not fit in a narrow terminal is cut.
-            message = f"{where if self.prompts else 'No prompt is shown'}: {message}"
-        if takes_escapes(self.stream):
-            self._write(self._bar(message))
-        elif message != self._last:
-            self._write(f"{message}\n")
-        self._last = message
-
-    def line(self, text: str) -> None:
-        """Show a line that stays."""
-        self.end()
-        self._write(f"{text}\n")
-
-    def end(self) -> None:
-        """Remove the bar; the next operation begins a new one."""
-        if self._last is not None and takes_escapes(self.stream):
-            self._write(_ERASED)
-        self._reached, self._last = 0, None
-
-    def _bar(self, message: str) -> str:
-        done = _WIDTH * self._reached // len(_ORDER)
-        bar = "#" * done + "." * (_WIDTH - done)
-        room = max(0, self._columns() - _WIDTH - 4)
-        if wants_colour(self.stream):
-            bar = click.style(bar, "green")
-        return f"{_ERASED}[{bar}] {message[:room]}"
-
-    def _columns(self) -> int:
-        # Of this stream: standard output may be a pipe, to which Python's own answers.
-        with suppress(OSError):
-            if columns := os.get_terminal_size(self.stream.fileno()).columns:
-                return columns
-        return shutil.get_terminal_size((_COLUMNS, 24)).columns
-
-    def _write(self, text: str) -> None:
-        with suppress(BrokenPipeError):  # the operation goes on, read or not
-            self.stream.write(text)
-            self.stream.flush()
+_CODES: Final = {str(code): code for code in Code}
+_GONE: Final = "the daemon ended before it answered"
 
 
 @define(eq=False)
 class Session:
     """
-    A connection to the daemon, and what the user sees of it.
+    A connection that is paired, and what its user sees of it.
 
     :ivar place: What the options name.
     :ivar json: Whether to print JSON.
+    :ivar welcome: The frame with which the daemon has paired, as plain JSON.
     :ivar interrupted: Whether the user has pressed Ctrl-C.
     :ivar build_error: Why the last build of the operation has failed, if it has.
     """
 
     place: Paths
-    connection: Connection
-    progress: ProgressLine
+    _socket: socket.socket
+    _lines: BinaryIO
     json: bool = False
+    progress: ProgressLine = field(factory=lambda: ProgressLine(sys.stderr))
+    welcome: Any = field(default=None, init=False)
     interrupted: bool = field(default=False, init=False)
     build_error: str = field(default="", init=False)
+    _last: int = field(default=0, init=False)
     _ref: str = field(default="", init=False)
     _step: Any = field(default=None, init=False)
 
     def call(self, service: str, method: str, /, **params: Any) -> Any:
         """
-        Call one method.
+        Call one method, and wait for as long as it takes.
 
         :return: The result as plain JSON.
         :raise BridgeError: The daemon refuses.
-        :raise CommandError: It ended before it answered.
+        :raise CommandError: It ended before it answered, or has another version.
         """
-        return self.connection.call(service, method, **params)
+        wanted = self.request(service, method, params)
+        while True:
+            frame = self.read()
+            if frame.get("type") == "push":
+                self.pushed(str(frame.get("event")), frame.get("data"))
+            elif frame.get("id") == wanted:
+                if frame.get("ok") is True:
+                    return frame.get("result")
+                raise BridgeError(*_refusal(frame))
+
+    def request(self, service: str, method: str, params: Any) -> str:
+        """Send a request; return its id.  An answer that no call waits for is lost."""
+        self._last += 1
+        wanted = str(self._last)
+        call = {"service": service, "method": method, "params": params}
+        self.send(type="request", id=wanted, **call)
+        return wanted
+
+    def send(self, **frame: Any) -> None:
+        """Send a frame; that the daemon takes none any more, ``read`` reports."""
+        with suppress(OSError):
+            self._socket.sendall(dumps(frame) + b"\n")
+
+    def wait(self, seconds: float) -> None:
+        """
+        Pass some time, in which nothing is asked, and what is pushed is lost.
+
+        :raise CommandError: The daemon has ended meanwhile.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self._socket], [], [], left)[0]:
+                self.read("the daemon has stopped")
+
+    def read(self, gone: str = _GONE) -> Any:
+        """
+        Wait for the next frame.
+
+        :param gone: What is wrong when there is none.
+        :raise CommandError: The daemon has closed, or sends no frames.
+        """
+        try:
+            line = self._lines.readline()
+            frame = loads_own(line) if line.endswith(b"\n") else None
+        except TimeoutError:
+            raise CommandError(
+                "the daemon does not answer; end it, and start it again"
+            ) from None
+        except (OSError, BridgeError):
+            frame = None
+        if type(frame) is not dict:
+            raise CommandError(gone)
+        if frame.get("type") == "close":
+            raise CommandError(_why_closed(str(frame.get("reason"))))
+        return frame
+
+    def hang_up(self) -> None:
+        """End what waits for the daemon, in another thread."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.progress.end()
+        self._lines.close()
+        self._socket.close()
 
     def operate(self, method: str, **params: Any) -> Any:
         """
@@ -152,10 +159,9 @@ class Session:
         self.raise_if_interrupted()
         params["ref"] = self._ref = os.urandom(16).hex()
         self._step, self.build_error = None, ""
-        self.connection.pushed = self._pushed
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
-            return self.connection.call("plugins", method, **params)
+            return self.call("plugins", method, **params)
         finally:
             signal.signal(signal.SIGINT, before)
             self._ref = ""
@@ -170,7 +176,8 @@ class Session:
         if self.interrupted:
             raise plugin_error(Prefix.CANCELLED, "the operation was cancelled")
 
-    def _pushed(self, event: str, data: Any) -> None:
+    def pushed(self, event: str, data: Any) -> None:
+        """Take what the daemon pushes while a call waits."""
         if event == "build":
             failed = data.get("ok") is False
             self.build_error = in_line(data["errors"][0]) if failed else ""
@@ -195,29 +202,150 @@ class Session:
     def _cancel(self) -> None:
         # Whatever that answers, the operation's own answer comes.
         operation = str(self._step.get("operation"))
-        self.connection.request("plugins", "cancel", {"operation": operation})
+        self.request("plugins", "cancel", {"operation": operation})
 
     def print(self, value: Any, lines: list[str]) -> None:
         """Print a result: ``value`` as JSON, or ``lines`` for people."""
         print_result(self.json, value, lines)
 
 
-@contextmanager
-def session(
-    place: Paths, as_json: bool = False, *, dev: bool = False
-) -> Iterator[Session]:
+def _why_closed(reason: str) -> str:
+    """Return why the daemon has closed a connection, for its user."""
+    if reason == CloseReason.SHUTDOWN:
+        return "the daemon is shutting down; repeat the command when it runs again"
+    if reason == CloseReason.UNAUTHORIZED:
+        return "the daemon has another token; start it again"
+    return f"the daemon has closed the connection: {visible(reason)}"
+
+
+def _refusal(answer: Any) -> tuple[Code, str]:
     """
-    Connect for a ``with`` block; see ``connect``.
+    Read an answer that is a refusal: its code and its message.
+
+    :raise CommandError: It has a code that this version does not know.
+    """
+    try:
+        error = answer["error"]
+        return _CODES[error["code"]], in_line(error["message"])
+    except (KeyError, TypeError, ValueError):
+        raise CommandError("the daemon has another version") from None
+
+
+def connect(place: Paths, as_json: bool = False, *, dev: bool = False) -> Session:
+    """
+    Connect to the running daemon of the data directory.
 
     :param as_json: Whether to print JSON.
+    :param dev: Whether it must have been started with ``--dev``.
+    :raise NoDaemonError: There is none.
+    :raise UserError: It can't be used; the message has the reason.
     """
-    connection = connect(place, dev=dev)
-    progress = ProgressLine(sys.stderr, shows_prompts(connection.welcome))
+    data = place.data
+    start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"
+    wake(place)
+    _check_running(place, start)
+    token = _token(place)
+    made = _connected(data, start)
+    session = Session(place, made, made.makefile("rb"), as_json)
+    with ExitStack() as undo:
+        undo.callback(session.close)
+        client = f"plugin-bridge-client/{__version__}"
+        session.send(type="hello", token=token, client=client)
+        session.welcome = session.read(
+            "the daemon has ended, or too many commands use it; try again"
+        )
+        made.settimeout(None)
+        if dev and not is_dev(session.welcome):
+            why = f"the daemon of {data.root} was started without --dev"
+            raise NoDaemonError(f"{why}; end it, and run: {start}")
+        undo.pop_all()
+    session.progress.prompts = shows_prompts(session.welcome)
+    return session
+
+
+def is_dev(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so was started with ``--dev``."""
+    return "remote" in welcome.get("services", {})
+
+
+def upgrade_problem(place: Paths, welcome: Any) -> str:
+    """Return that a daemon is not the one that is installed, and what to do; or ""."""
+    if welcome.get("version") == __version__:
+        return ""
+    is_service = is_service_of(place)
+    fix = f"run: systemctl --user restart {UNIT}" if is_service else "restart it"
+    return f"{__version__} is installed, but the daemon of before still runs; {fix}"
+
+
+def shows_prompts(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so can ask its user."""
+    about = welcome.get("services", {}).get("plugins", {})
+    cannot = str(about.get("confirmation", "none")).startswith("none")
+    return not (cannot or is_dev(welcome))
+
+
+def _check_running(place: Paths, start: str) -> None:
+    """
+    Check that a daemon runs in the data directory, and that only this user can enter.
+
+    :param start: The command line that starts one.
+    :raise NoDaemonError: There is none.
+    :raise CommandError: Other users can enter.
+    """
+    data = place.data
+    if not is_held(data.lock):
+        others = "".join(
+            f", but the host {name} has one: add --host {name}"
+            for name, _ in other_daemons(place)
+        )
+        fix = f"or run: {start}" if others else f"run: {start}"
+        raise NoDaemonError(f"no daemon uses {data.root}{others}; {fix}")
+    if data.is_open():
+        # Who can enter can hold the lock, and wait for the token where he listens.
+        raise CommandError(
+            f"{data.root} is open to other users; run: chmod 700 "
+            f"{shlex.quote(str(data.root))}"
+        )
+
+
+def _connected(data: DataDir, start: str) -> socket.socket:
     try:
-        yield Session(place, connection, progress, as_json)
-    finally:
-        progress.end()
-        connection.close()
+        return connected(control_address(data.control_socket), CONNECT_SECONDS)
+    except NotASocketError as e:
+        raise CommandError(str(e.strerror)) from None
+    except OSError as e:
+        # The lock is held, so one is just starting or ending, or could not listen.
+        why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
+        raise NoDaemonError(f"{why}; end it, and run: {start}") from None
+
+
+def _token(place: Paths) -> str:
+    try:
+        return read_token(place.data.token)
+    except FileNotFoundError:
+        raise NoDaemonError(
+            f"the daemon of {place.data.root} has no token: it is just starting, or "
+            "the file was removed; to create a token, run: plugin-bridge run "
+            f"--rotate-token {place.typed}"
+        ) from None
+
+
+def listens_on(data: DataDir) -> Address | UnixAddress:
+    """
+    Read the address that pages reach the running daemon at.
+
+    :raise OSError: There is no file, or another user may have written it.
+    :raise ValueError: The file is damaged.
+    """
+    check(data.address)
+    return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
+
+
+def other_daemons(place: Paths) -> Iterator[tuple[str, DataDir]]:
+    """Yield each other host whose daemon runs where it usually does, and where."""
+    for name, data in place.others():
+        if is_held(data.lock):
+            yield name, data
 
 
 def daemon_command(
@@ -233,8 +361,8 @@ def daemon_command(
         @json_option
         @wraps(function)
         def ask(place: Paths, as_json: bool, **params: Any) -> Any:
-            with session(place, as_json) as found:
-                return function(found, **params)
+            with closing(connect(place, as_json)) as session:
+                return function(session, **params)
 
         made = command(name, example, status=EXIT_STATUS, prompted=prompted)
         return made(ask)

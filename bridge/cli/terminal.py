@@ -1,4 +1,4 @@
-"""Output of commands: readable JSON, private files and errors."""
+"""Output of commands: readable JSON, progress, private files and errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 import click
+from attrs import field
 
+from ..classes import define
 from ..protocol.errors import UserError
-from ..protocol.text import INVISIBLE
+from ..protocol.steps import Step
+from ..protocol.text import INVISIBLE, visible
 from ..system.files import create
 
 # Marks, of which not all are called combining, and joiners.
@@ -176,3 +180,84 @@ def confirmed(question: str, what: str, default: bool) -> bool:
     if not sys.stdin.isatty():
         raise CommandError(f"{what}; add --yes")
     return click.confirm(question, default=default)
+
+
+_WIDTH: Final = 20
+_COLUMNS: Final = 80
+_ERASED: Final = "\r\x1b[K"
+
+_ORDER: Final[tuple[str, ...]] = (
+    Step.CLONE,
+    Step.VALIDATE,
+    Step.POLICY,
+    Step.SIGNATURE,
+    Step.MOVE,
+    Step.REMOVE,
+    Step.BUILD,
+)
+"""The steps that move the bar; others, such as a prompt, leave it where it is."""
+
+
+@define(eq=False)
+class ProgressLine:
+    """
+    Shows one operation.
+
+    :ivar stream: Standard error, so that standard output has only the result.
+    :ivar prompts: Whether the daemon shows prompts, which the user has to answer.
+    """
+
+    stream: TextIO
+    prompts: bool = True
+    _last: str | None = field(default=None, init=False)
+    _reached: int = field(default=0, init=False)
+
+    def report(self, data: Any) -> None:
+        """
+        Show a step.
+
+        :param data: Of a ``progress`` event, as plain JSON.
+        """
+        step, message = str(data.get("step")), visible(str(data.get("message")))
+        if step in _ORDER:
+            self._reached = max(self._reached, _ORDER.index(step) + 1)
+        if step == Step.AWAITING_CONFIRMATION:
+            where = "Answer the prompt on your desktop"
+            # First, as what does not fit in a narrow terminal is cut.
+            message = f"{where if self.prompts else 'No prompt is shown'}: {message}"
+        if takes_escapes(self.stream):
+            self._write(self._bar(message))
+        elif message != self._last:
+            self._write(f"{message}\n")
+        self._last = message
+
+    def line(self, text: str) -> None:
+        """Show a line that stays."""
+        self.end()
+        self._write(f"{text}\n")
+
+    def end(self) -> None:
+        """Remove the bar; the next operation begins a new one."""
+        if self._last is not None and takes_escapes(self.stream):
+            self._write(_ERASED)
+        self._reached, self._last = 0, None
+
+    def _bar(self, message: str) -> str:
+        done = _WIDTH * self._reached // len(_ORDER)
+        bar = "#" * done + "." * (_WIDTH - done)
+        room = max(0, self._columns() - _WIDTH - 4)
+        if wants_colour(self.stream):
+            bar = click.style(bar, "green")
+        return f"{_ERASED}[{bar}] {message[:room]}"
+
+    def _columns(self) -> int:
+        # Of this stream: standard output may be a pipe, to which Python's own answers.
+        with contextlib.suppress(OSError):
+            if columns := os.get_terminal_size(self.stream.fileno()).columns:
+                return columns
+        return shutil.get_terminal_size((_COLUMNS, 24)).columns
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the operation goes on, read or not
+            self.stream.write(text)
+            self.stream.flush()

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sys
+import termios
 from unittest import mock
 
 from hypothesis import given
@@ -114,3 +115,66 @@ class LineTests(SynchronousTestCase):
         with mock.patch.object(sys, "stdout", stream):
             terminal.print_line("a line")
             terminal.print_line("and another")
+
+
+def step(message, name="clone", **more):
+    """Make the data of a ``progress`` event."""
+    return {"step": name, "message": message, "operation": "op1", **more}
+
+
+class ProgressTests(SynchronousTestCase):
+    def setUp(self):
+        self.patch(os, "environ", os.environ | {"TERM": "xterm", "NO_COLOR": "1"})
+
+    def shown(self, bars: bool, *steps: dict[str, str], prompts: bool = True):
+        """Show steps; gives what was written."""
+        out = Typed() if bars else io.StringIO()
+        line = terminal.ProgressLine(out, prompts)
+        for data in steps:
+            line.report(data)
+        line.end()
+        return out.getvalue()
+
+    def test_lines(self):
+        """Without a terminal each message is a line, once, without escapes."""
+        unread = mock.Mock(write=mock.Mock(side_effect=BrokenPipeError))
+        terminal.ProgressLine(unread).line("a")
+        clone = step(name="clone", message="Cloning\x1b[31m")
+        text = self.shown(False, clone, clone, step(name="build", message="Building"))
+        self.assertEqual(text, "Cloning\nBuilding\n")
+
+    def test_bar(self):
+        """On a terminal a bar grows, never shrinks, and is removed at the end."""
+        a, b = step(name="clone", message="a"), step(name="build", message="b")
+        first, second, last = self.shown(True, a, b).split("\r\x1b[K")[1:]
+        self.assertLess(first.count("#"), second.count("#"))
+        self.assertEqual(second, f"[{'#' * 20}] b")
+        self.assertEqual(last, "")
+        self.assertEqual(self.shown(True, b, a).count("#"), 40)
+
+    def test_colour(self):
+        """Colours only when the user wants them."""
+        moving = step(name="move", message="m")
+        self.assertNotIn("\x1b[32m", self.shown(True, moving))
+        os.environ["NO_COLOR"] = ""
+        self.assertIn("\x1b[32m", self.shown(True, moving))
+
+    def test_narrow(self):
+        """A message never wraps: the bar could not be written over."""
+        other_end, narrow = os.openpty()
+        self.addCleanup(os.close, other_end)
+        termios.tcsetwinsize(narrow, (10, 40))
+        with open(narrow, "w") as err:
+            terminal.ProgressLine(err).report(step("x" * 200))
+        text = os.read(other_end, 4096).decode()
+        self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
+
+    def test_prompt(self):
+        """A prompt asks the user to look at the desktop, however narrow the line is."""
+        asking = step(name="awaiting_confirmation", message="Asking")
+        where = {True: "Answer the prompt on your desktop", False: "No prompt is shown"}
+        for prompts in where:
+            found = self.shown(False, asking, prompts=prompts)
+            self.assertEqual(found, f"{where[prompts]}: Asking\n")
+        with mock.patch.dict(os.environ, {"COLUMNS": "60", "LINES": "10"}):
+            self.assertIn("Answer the prompt on your desktop", self.shown(True, asking))

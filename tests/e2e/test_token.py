@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridge.cli.connection import connect
+from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
 from bridge.settings.options import locate
 

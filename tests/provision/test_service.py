@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 from bridge.cli.command import NoDaemonError
-from bridge.cli.connection import connect
+from bridge.cli.session import connect
 from bridge.provision import service
 from bridge.provision.npm import SetupError
 from bridge.settings.options import locate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import closing
 from typing import Any, Final
 
 import click
@@ -15,7 +16,7 @@ from ...protocol.text import visible
 from ...schemas import PROTOCOL_FILE, read_schema
 from ...settings.options import Paths
 from ..command import CALL_STATUS, command
-from ..session import session
+from ..session import connect
 from ..terminal import CommandError, print_json
 
 _NAME: Final = rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}"
@@ -47,8 +48,8 @@ def call(place: Paths, method: str, params: str, compact: bool) -> None:
     if named is None:
         raise click.UsageError("SERVICE/METHOD must be names such as state/get")
     given = _object_in(_given_or_read(params, "PARAMS"))
-    with session(place, dev=True) as asked:
-        print_json(asked.call(named[1], named[2], **given), compact)
+    with closing(connect(place, dev=True)) as session:
+        print_json(session.call(named[1], named[2], **given), compact)
 
 
 def _object_in(text: str) -> dict[str, Any]:
@@ -83,8 +84,8 @@ def evaluate(place: Paths, code: str, timeout_ms: int, compact: bool) -> None:
     If the code throws, standard error has the message and the status is 1.
     """
     snippet = _given_or_read(code, "CODE")
-    with session(place, dev=True) as asked:
-        evaluation = asked.call("remote", "eval", code=snippet, timeoutMs=timeout_ms)
+    with closing(connect(place, dev=True)) as session:
+        evaluation = session.call("remote", "eval", code=snippet, timeoutMs=timeout_ms)
     if not evaluation["ok"]:
         raise CommandError(visible(str(evaluation["error"])))
     print_json(evaluation["value"], compact)

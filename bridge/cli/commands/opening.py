@@ -32,8 +32,8 @@ from ...system.processes import PYTHON_IS_CHILD, ends_with_terminal, on_hangup, 
 from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
-from ..connection import UNASKED, connect, is_dev
 from ..hostpage import browse, check_own_host, page_endpoint, serve_page
+from ..session import UNASKED, connect, is_dev
 from ..terminal import CommandError, confirmed, print_line
 
 PAGE_PORT: Final = 42082
@@ -261,9 +261,9 @@ async def daemon_of(
 def _approves_all(place: Paths) -> bool:
     # The page is shown also of a daemon that no command reaches.
     with suppress(UserError):
-        connection = connect(place)
-        connection.close()
-        return is_dev(connection.welcome)
+        session = connect(place)
+        session.close()
+        return is_dev(session.welcome)
     return False
 
 

@@ -66,7 +66,7 @@ def install(session: Session, url: str) -> None:
     session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
     if session.json:
         return
-    for line in installed.off_lines(plugin["id"], session, session.place):
+    for line in installed.off_lines(session, plugin["id"]):
         print_line(line)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,9 +27,15 @@ from ..command import (
     command,
     json_option,
 )
-from ..connection import UNASKED, is_dev, shows_prompts, upgrade_problem
 from ..installed import is_on, read_plugins
-from ..session import Session, session
+from ..session import (
+    UNASKED,
+    Session,
+    connect,
+    is_dev,
+    shows_prompts,
+    upgrade_problem,
+)
 from ..terminal import print_result
 
 _SHOWN_PROBLEMS: Final = 3
@@ -99,7 +105,7 @@ def status(place: Paths, as_json: bool) -> int:
     plugin-bridge doctor checks more.
     """
     try:
-        with session(place, as_json) as found:
+        with closing(connect(place, as_json)) as found:
             overview, result = of_daemon(found), 0
     except NoDaemonError as e:
         overview, result = on_disk(place, str(e)), NO_DAEMON
@@ -112,7 +118,7 @@ def status(place: Paths, as_json: bool) -> int:
 
 def of_daemon(session: Session) -> Overview:
     """Ask the running daemon for its state."""
-    welcome = session.connection.welcome
+    welcome = session.welcome
     plugins = read_plugins(session)
     updates, unknown = None, []
     with suppress(BridgeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -25,7 +26,7 @@ from ...settings.options import Paths
 from ...store.generations import read_state
 from ...store.tables import DAEMON_PREFIX, HOST, Tables
 from ..command import EXIT_STATUS, command
-from ..session import Session, session
+from ..session import Session, connect
 from ..terminal import CommandError, print_line, reported, write_private
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
@@ -126,11 +127,11 @@ def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
     """
     export = read_export(file)
     check_application(export, place.profile.application)
-    with session(place) as asked:
-        there = install_all(asked, export)
-        asked.raise_if_interrupted()
+    with closing(connect(place)) as session:
+        there = install_all(session, export)
+        session.raise_if_interrupted()
         state = settings_with(export, there)
-        refused = set_all(asked, state, replace)
+        refused = set_all(session, state, replace)
         if left_out := _count(export.state) - _count(state):
             print_line(f"left out, of plugins not listed or not installed: {left_out}")
         return 1 if refused or _listed(export) - there else 0

@@ -7,10 +7,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import __version__
-from bridge.cli import checkup, connection
+from bridge.cli import checkup, session
 from bridge.cli.command import NoDaemonError
 from bridge.cli.commands.status import Overview, problems_of
-from bridge.cli.connection import connect, other_daemons
+from bridge.cli.session import connect, other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
@@ -66,7 +66,7 @@ class OverviewTests(SynchronousTestCase):
         self.assertIn("--dev is on", found[1])
         # After an upgrade the daemon of before still runs.
         welcome |= {"services": good, "version": "0"}
-        with patch.object(connection, "is_service_of", return_value=True):
+        with patch.object(session, "is_service_of", return_value=True):
             found = problems_of(welcome, [], None, place)
         self.assertIn("; run: systemctl --user restart plugin-bridge", found[0])
         self.assertIn("there is no bundle; run: plugin-bridge setup --host", found[1])

@@ -2,15 +2,15 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 from unittest import mock
 
-from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.commands import plugins
 from bridge.cli.commands.plugins import look, show, update_all
-from bridge.cli.session import ProgressLine, Session
+from bridge.cli.session import Session
+from bridge.cli.terminal import ProgressLine
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.options import locate
 
@@ -44,15 +44,16 @@ PREVIEW = {
 }
 
 
-@define(eq=False)
-class DaemonDouble:
-    """A connection to a daemon with these answers of ``check_updates``."""
+class Asking(Session):
+    """A session with a daemon that has these answers of ``check_updates``."""
 
-    answers: list[Any]
-    calls: list[Any] = field(factory=list)
-    pushed: Any = None
+    def __init__(self, answers: list[Any], as_json: bool, err: TextIO) -> None:
+        progress = ProgressLine(err)
+        super().__init__(PLACE, mock.Mock(), mock.Mock(), as_json, progress)
+        self.answers = answers
+        self.calls: list[Any] = []
 
-    def call(self, service: str, method: str, **params: Any) -> Any:
+    def call(self, service: str, method: str, /, **params: Any) -> Any:
         self.calls.append(
             (method, {**params, "ref": ""} if "ref" in params else params)
         )
@@ -76,10 +77,8 @@ class UpdateTests(SynchronousTestCase):
 
     def session(self, *answers: Any, as_json: bool = False) -> Session:
         """Make a session whose daemon finds this."""
-        self.daemon = DaemonDouble(list(answers))
-        progress = ProgressLine(self.err)
-        connection: Any = self.daemon
-        return Session(PLACE, connection, progress, as_json)
+        self.asking = Asking(list(answers), as_json, self.err)
+        return self.asking
 
     def printed(self, work: Callable[[Session], int], *answers: Any) -> tuple[int, str]:
         """Run a command's work: its status and its output."""
@@ -126,7 +125,7 @@ class UpdateTests(SynchronousTestCase):
             ("check_updates", {"fresh": True}),
             ("update", {"id": "good", "ref": ""}),
         ]
-        self.assertEqual(self.daemon.calls, calls)
+        self.assertEqual(self.asking.calls, calls)
         self.assertEqual(self.printed(update_all, found([behind("good")]))[0], 0)
 
     def test_all_as_json(self) -> None:
@@ -143,7 +142,7 @@ class UpdateTests(SynchronousTestCase):
         answer = look(session)
         self.assertEqual([one["id"] for one in answer["updates"]], ["good"])
         self.assertEqual(
-            self.daemon.calls,
+            self.asking.calls,
             [("check_updates", {"fresh": True}), ("check_updates", {})],
         )
         self.assertIn("waiting for the repositories of good", self.err.getvalue())

@@ -35,9 +35,9 @@ from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
-from ...connection import Connection, connect
 from ...hostpage import browse, serve_page
 from ...installed import off_lines
+from ...session import Session, connect
 from ...terminal import CommandError, print_line, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
@@ -82,11 +82,10 @@ class Link:
     """
 
     _root: Path
-    _connection: Connection
+    _session: Session
     _log: Follower
     _show: Callable[[str], None]
     _read: Callable[[], Reading]
-    _place: Paths
     _built: Callable[[], object]
     _seen: Snapshot | None = field(default=None, init=False)
     _known: Snapshot | None = field(default=None, init=False)
@@ -107,7 +106,7 @@ class Link:
         def end() -> Deferred[None]:
             # The daemon unlinks the plugin when this ends.
             self._ended = True
-            self._connection.hang_up()
+            self._session.hang_up()
             return following
 
         reactor.addSystemEventTrigger("before", "shutdown", end)
@@ -123,12 +122,12 @@ class Link:
             with reported("the tree cannot be watched"):
                 while not self._ended:
                     self.look()
-                    self._connection.wait(DEV_POLL_SECONDS)
+                    self._session.wait(DEV_POLL_SECONDS)
         except CommandError:
             if not self._ended:
                 raise
         finally:
-            self._connection.close()
+            self._session.close()
             self._log.close()
 
     def look(self) -> None:
@@ -165,7 +164,7 @@ class Link:
         self._sent = sent
         where = str(self._root)
         try:
-            result = self._connection.call("dev", "link", directory=where, files=names)
+            result = self._session.call("dev", "link", directory=where, files=names)
             linked = result.get("linked")
             if linked is None:
                 self._show_refused(result["message"], result["hits"])
@@ -182,12 +181,12 @@ class Link:
             self._linked_as = plugin_id, version
             more = "; it replaces the installed plugin" if linked["shadows"] else ""
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
-            self._show_lines(off_lines(plugin_id, self._connection, self._place))
+            self._show_lines(off_lines(self._session, plugin_id))
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
         self._show_lines(
-            self._read().warnings(plugin_id, self._place.profile.has_texts)
+            self._read().warnings(plugin_id, self._session.place.profile.has_texts)
         )
         self._built()
 
@@ -257,13 +256,13 @@ def dev(
     """
     reactor = steady_reactor()
     root = directory.resolve()
-    connection = connect(place, dev=True)
+    session = connect(place, dev=True)
     builds = Builds(secrets.token_hex(8))
 
     read: Any = partial(blockingCallFromThread, reactor, _read, reactor, place, root)
     built = partial(reactor.callFromThread, builds.built)
     log = Follower(log_file or place.data.log)
-    link = Link(root, connection, log, print_line, read, place, built)
+    link = Link(root, session, log, print_line, read, built)
     if not no_page:
         _serve(reactor, place, page_port, builds, opens)
     run_once(reactor, lambda: link.run(reactor))

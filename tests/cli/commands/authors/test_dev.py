@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.authoring.reading import Reading
 from bridge.cli.commands.authors import dev as module
 from bridge.cli.commands.authors.dev import Link, snapshot
-from bridge.cli.connection import connect
+from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
 from bridge.pagelog.following import Follower
 from bridge.plugins.policy.rules.table import ADVICE
@@ -86,15 +86,14 @@ class LinkTests(CallCase):
         self.builds = 0
         self.answering({"linked": PLUGIN, "message": "", "hits": [], "entries": {}})
         place = locate("reference", self.data.root, None)
-        connection = connect(place, dev=True)
-        self.addCleanup(connection.close)
+        session = connect(place, dev=True)
+        self.addCleanup(session.close)
         self.link = Link(
             self.tree,
-            connection,
+            session,
             follower,
             self.shown.append,
             lambda: self.reading,
-            place,
             self.built,
         )
         self.patch(module, "_TIME", "12:00:00")
@@ -272,10 +271,10 @@ class LinkTests(CallCase):
             self.server.welcome = b'{"type": "welcome", "services": {"remote": {}}}\n'
             self.server.welcome += closing
             place = locate("reference", self.data.root, None)
-            connection = connect(place, dev=True)
+            session = connect(place, dev=True)
             with self.assertRaisesRegex(CommandError, why):
-                connection.wait(9)
-            connection.close()
+                session.wait(9)
+            session.close()
 
     def test_attack_other_daemon(self) -> None:
         """What is not of the protocol ends it."""
