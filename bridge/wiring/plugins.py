@@ -15,7 +15,6 @@ from ..http.target import AddressPolicy
 from ..plugins.bundle.build import Builder
 from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
-from ..plugins.dev.linking import Linking
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import Trust, read_records
 from ..plugins.installed.trees import Trees
@@ -111,8 +110,7 @@ def make_plugins(
         paths,
         cannot_build,
     )
-    linking = Linking(*built, scanner)
-    links = DevLinks(linking)
+    links = DevLinks(*built, scanner)
 
     def prepare() -> None:
         sweep(paths.bundle.parent)
@@ -125,7 +123,7 @@ def make_plugins(
             rebuild.begin()
 
     notices = [] if recovered is None else [notice_of(recovered, store)]
-    end = partial(installed.close, linking.close, reactor)
+    end = partial(installed.close, links.close, reactor)
     return PluginWiring(
         service, links, notices, prepare, [updates.close, end, kept.drop]
     )

@@ -26,7 +26,6 @@ from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
-from bridge.plugins.dev.linking import Linking
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.records import Trust, read_records
 from bridge.plugins.installed.trees import Trees
@@ -42,6 +41,7 @@ from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.hub import Event
+from bridge.services.linking import DevLinks
 from bridge.services.plugins import Pushes
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
@@ -243,8 +243,7 @@ class Bench:
         self.changes = PluginChanges(*shared, threads, self.settlement)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
-        parts = (self.scanner,)
-        self.linking = Linking(*built, *parts)
+        self.linking = DevLinks(*(*built, self.scanner))
 
     def now(self) -> float:
         """Return the time of day, which is not what the clock shows."""

@@ -1,1 +1,0 @@
-"""Lets an author's work tree stand in for an installed one."""
