@@ -18,7 +18,7 @@ from ..plugins.clone.repositories import Repositories
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import Trust, read_records
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.candidate import CandidateFetcher, KeptTree
+from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
@@ -76,7 +76,6 @@ def make_plugins(
     trust = Trust(store)
     sink = Pushes(core.hub.push, trust)
     jobs = Jobs(sink.progress, reactor, core.now, _random_name, partial(check, remove))
-    kept = KeptTree(reactor, core.now, check)
     builder = Builder(paths, reactor, check)
     rebuild = Rebuild(store, trees, builder, sink, jobs.commit_lock, reactor)
     profile = paths.profile
@@ -86,7 +85,7 @@ def make_plugins(
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)
-    fetcher = CandidateFetcher(remotes, scanner, trees, reactor, core.now, check, kept)
+    fetcher = CandidateFetcher(remotes, scanner, trees, reactor, core.now, check)
     built = jobs, store, trees, rebuild, sink, check
     installed = InstalledSet(*built, journal)
 
@@ -125,7 +124,7 @@ def make_plugins(
     notices = [] if recovered is None else [notice_of(recovered, store)]
     end = partial(installed.close, links.close, reactor)
     return PluginWiring(
-        service, links, notices, prepare, [updates.close, end, kept.drop]
+        service, links, notices, prepare, [updates.close, end, fetcher.close]
     )
 
 

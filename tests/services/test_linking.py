@@ -45,7 +45,7 @@ class LinkingTestCase(SynchronousTestCase):
     def update(self, command=None):
         """Ask for the tree, as it is read from a command."""
         work = WorkTree(str(self.tree), self.names)
-        linking = self.bench.linking.link(work, command or self.command)
+        linking: Any = self.bench.linking.link(work, command or self.command)
         return Deferred.fromCoroutine(linking)
 
     def linked(self) -> Linked:

@@ -14,12 +14,13 @@ from typing import Annotated, Any, ClassVar
 
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredSemaphore, succeed
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from ...approval.prompts import host_of
 from ...classes import define, frozen
+from ...concurrency.expiring import Expiring
 from ...concurrency.threads import InThread
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
@@ -54,85 +55,6 @@ def moved(detail: str) -> BridgeError:
 
 
 @frozen
-class _Tree:
-    url: str
-    pin: Pin
-    root: Path
-    manifest: Manifest
-    expiry: IDelayedCall
-
-
-@define(eq=False)
-class KeptTree:
-    """
-    Keeps one tree at most, for ``PREVIEW_KEPT_SECONDS``.
-
-    :ivar now: The time of day, in seconds since the epoch.
-    """
-
-    _clock: IReactorTime
-    _now: Callable[[], float]
-    _in_thread: InThread
-    _tree: _Tree | None = field(default=None, init=False)
-
-    _log: ClassVar[Logger] = Logger()
-
-    def keep(self, url: str, pin: Pin, root: Path, manifest: Manifest) -> int:
-        """
-        Keep a tree, instead of the one before.
-
-        :param root: Its directory; it is removed unless it is taken.
-        :param manifest: The one that was checked.
-        :return: Until when, in milliseconds since the epoch.
-        """
-        self.drop()
-        expiry = self._clock.callLater(limits.PREVIEW_KEPT_SECONDS, self.drop)
-        self._tree = _Tree(url, pin, root, manifest, expiry)
-        return int((self._now() + limits.PREVIEW_KEPT_SECONDS) * 1000)
-
-    def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
-        """Return the manifest of a tree; ``None`` when it is not kept."""
-        tree = self._of(url, pin)
-        return None if tree is None else tree.manifest
-
-    def take(self, url: str, pin: Pin) -> Path | None:
-        """
-        Take the tree out; from now on the caller removes it.
-
-        Nothing is known of what has happened to its files since.
-
-        :return: Its directory; ``None`` when another tree is kept, or none.
-        """
-        tree = self._of(url, pin)
-        if tree is None:
-            return None
-        tree.expiry.cancel()
-        self._tree = None
-        return tree.root
-
-    def _of(self, url: str, pin: Pin | None) -> _Tree | None:
-        tree = self._tree
-        return tree if tree and (tree.url, tree.pin) == (url, pin) else None
-
-    def drop(self) -> Deferred[Any]:
-        """
-        Remove the tree, if one is kept.
-
-        :return: Fires when that is done; a failure is only logged, as the next start
-            removes what is left.
-        """
-        tree, self._tree = self._tree, None
-        if tree is None:
-            return succeed(None)
-        if tree.expiry.active():
-            tree.expiry.cancel()
-        removing = self._in_thread(remove, tree.root)
-        return removing.addErrback(
-            lambda failure: self._log.failure("a previewed tree stays", failure)
-        )
-
-
-@frozen
 class Candidate:
     """
     A clone that passed every check.
@@ -155,6 +77,14 @@ class Candidate:
         return Pin(self.commit, self.signed.digest)
 
 
+@frozen(eq=False)
+class _Kept:
+    url: str
+    pin: Pin
+    root: Path
+    manifest: Manifest
+
+
 @define(eq=False)
 class CandidateFetcher:
     """
@@ -163,7 +93,7 @@ class CandidateFetcher:
     :ivar remotes: Where installs fetch from.
     :ivar now: The time of day, in seconds since the epoch.
     :ivar in_thread: Where the checks run.
-    :ivar kept: What a preview has kept.
+    :ivar _kept: What a preview has kept: one tree at most.
     """
 
     remotes: Repositories
@@ -172,12 +102,52 @@ class CandidateFetcher:
     _clock: IReactorTime
     _now: Callable[[], float]
     _in_thread: InThread
-    kept: KeptTree
+    _kept: Expiring[_Kept] = field(init=False)
+    _removed: Deferred[Any] = field(factory=lambda: succeed(None), init=False)
     _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(limits.CLONES_AT_ONCE), init=False
     )
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        expired = self._remove_kept
+        self._kept = Expiring(self._clock, limits.PREVIEW_KEPT_SECONDS, expired)
+
+    def keep(self, candidate: Candidate) -> int:
+        """
+        Keep a candidate's tree for ``fetch``, instead of the one before.
+
+        :return: Until when, in milliseconds since the epoch.
+        """
+        checked = candidate.manifest
+        kept = _Kept(candidate.url, candidate.pin, candidate.root, checked)
+        self._kept.keep(kept, at_most=1)
+        return int((self._now() + limits.PREVIEW_KEPT_SECONDS) * 1000)
+
+    def kept_manifest(self, url: str, pin: Pin | None) -> Manifest | None:
+        """Return the manifest of a tree; ``None`` when it is not kept."""
+        kept = self._find_kept(url, pin)
+        return None if kept is None else kept.manifest
+
+    def _find_kept(self, url: str, pin: Pin | None) -> _Kept | None:
+        same = (one for one in self._kept if (one.url, one.pin) == (url, pin))
+        return next(same, None)
+
+    def _remove_kept(self, kept: _Kept) -> None:
+        self._removed = self._in_thread(remove, kept.root).addErrback(
+            lambda failure: self._log.failure("a previewed tree stays", failure)
+        )
+
+    def close(self) -> Deferred[Any]:
+        """
+        Remove the tree, if one is kept.
+
+        :return: Fires when that is done; a failure is only logged, as the next start
+            removes what is left.
+        """
+        self._kept.close()
+        return self._removed
 
     async def fetch(
         self,
@@ -195,12 +165,14 @@ class CandidateFetcher:
         :raise BridgeError: It was refused, or the operation has to end.  The
             operation removes what is left.
         """
-        root = None if pin is None else self.kept.take(url, pin)
-        if pin is not None and root is not None:
+        kept = self._find_kept(url, pin)
+        if kept is not None:
+            self._kept.take(kept)
+            root, commit = kept.root, kept.pin.commit
             job.clones.append(root)
             job.reached(Step.CLONE, "Using what was previewed")
-            tree = await self._in_thread(self._read_kept, root, pin)
-            commit = pin.commit
+            # Nothing is known of what has happened to its files since.
+            tree = await self._in_thread(self._read_kept, root, kept.pin)
         else:
             root = self._trees.fresh()
             job.clones.append(root)

@@ -113,7 +113,7 @@ class PluginChanges(PluginOperations):
         return self._jobs.run(request, lambda job: self._install(job, url, pin))
 
     async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
-        shown = self._fetcher.kept.manifest(url, pin)
+        shown = self._fetcher.kept_manifest(url, pin)
         if shown is not None:
             await self._refuse_installed(shown.id, url)
         directory = str(self._trees.directory)

@@ -274,9 +274,7 @@ class Previewer(PluginOperations):
             url=candidate.url,
             manifest=manifest,
             about=read_about(candidate.tree),
-            expires_at=self._fetcher.kept.keep(
-                candidate.url, candidate.pin, candidate.root, manifest
-            ),
+            expires_at=self._fetcher.keep(candidate),
             key=PreviewedKey(signed.key_id, trusted_at is not None, trusted_at),
             changes=differences(old, manifest),
             installed=None if record is None else _installed(record, old),

@@ -29,15 +29,15 @@ from bridge.plugins.bundle.plugintable import plugin_of
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.records import Trust, read_records
 from bridge.plugins.installed.trees import Trees
-from bridge.plugins.operations.candidate import CandidateFetcher, KeptTree, Pin
+from bridge.plugins.operations.candidate import Candidate, CandidateFetcher, Pin
 from bridge.plugins.operations.changes import PluginChanges
 from bridge.plugins.operations.jobs import Jobs
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet
-from bridge.plugins.tree.manifest import load_manifest
-from bridge.plugins.tree.signature import key_id, public_key_of
-from bridge.plugins.tree.tree import Verify, read_tree
+from bridge.plugins.tree.manifest import Manifest, load_manifest
+from bridge.plugins.tree.signature import Signed, key_id, public_key_of
+from bridge.plugins.tree.tree import Tree, Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.hub import Event
@@ -122,6 +122,12 @@ def write_tree(
     write_files(root, files)
     if signed_as is not None:
         sign(root, signed_as, PROFILE, seed, signed_at)
+
+
+def previewed(url: str, pin: Pin, root: Path, manifest: Manifest) -> Candidate:
+    """What a preview keeps."""
+    signed = Signed(KEY, "", NOW, pin.digest)
+    return Candidate(root, Tree({}), url, pin.commit, manifest, signed)
 
 
 @define(eq=False)
@@ -228,14 +234,13 @@ class Bench:
             lambda: f"operation-{next(names)}",
             lambda root: self.threads(remove, root),
         )
-        self.kept = KeptTree(self.clock, self.now, self.threads)
         parts: Any = (self.builder, self.sink, self.jobs.commit_lock, self.clock)
         self.rebuild = Rebuild(self.store, self.trees, *parts)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         built = self.jobs, store, trees, self.rebuild, self.sink, threads
         self.settlement = InstalledSet(*built, self.journal)
-        parts = (trees, clock, self.now, threads, self.kept)
+        parts = (trees, clock, self.now, threads)
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
@@ -243,7 +248,8 @@ class Bench:
         self.changes = PluginChanges(*shared, threads, self.settlement)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
-        self.linking = DevLinks(*(*built, self.scanner))
+        parts = (*built, self.scanner)
+        self.linking = DevLinks(*parts)
 
     def now(self) -> float:
         """Return the time of day, which is not what the clock shows."""
@@ -303,7 +309,7 @@ class Bench:
         root = self.trees.fresh()
         shutil.copytree(self.repositories / name, root)
         shown = load_manifest(read_tree(root), PROFILE)
-        self.kept.keep(url_of(name), self.pin_of(name), root, shown)
+        self.fetcher.keep(previewed(url_of(name), self.pin_of(name), root, shown))
         return root
 
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:

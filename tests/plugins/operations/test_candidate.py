@@ -24,6 +24,7 @@ from .bench import (
     OTHER_SEED,
     Bench,
     files_of,
+    previewed,
     url_of,
     write_tree,
 )
@@ -127,6 +128,8 @@ class PinnedTests(CandidateTestCase):
         """Nothing is cloned again; the tree goes through every check again."""
         root = self.bench.keep("good")
         candidate = self.successResultOf(self.fetch(pin=self.pin))
+        self.bench.clock.advance(limits.PREVIEW_KEPT_SECONDS)
+        self.assertTrue(root.exists())
         self.assertEqual((candidate.root, candidate.pin), (root, self.pin))
         self.assertEqual(
             self.bench.events, ["clone", "validate", "policy", "signature"]
@@ -185,31 +188,26 @@ class PinnedTests(CandidateTestCase):
 class KeptTreeTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.bench = Bench(self)
-        self.kept = self.bench.kept
+        self.fetcher = self.bench.fetcher
         self.root = self.keep()
 
     def keep(self, pin: Pin = PIN) -> Path:
         root = self.bench.trees.fresh()
         root.mkdir()
-        until = self.kept.keep(GOOD, pin, root, MANIFEST)
+        until = self.fetcher.keep(previewed(GOOD, pin, root, MANIFEST))
         self.assertEqual(until, int((NOW + limits.PREVIEW_KEPT_SECONDS) * 1000))
         return root
 
     def test_attack_another_tree_is_not_given_out(self) -> None:
-        """Another GOOD, commit or digest gets none; the right one gets it once."""
+        """Another GOOD, commit or digest gets none."""
         for url, pin in (
             (GOOD + "x", PIN),
             (GOOD, Pin("c" * 40, PIN.digest)),
             (GOOD, Pin(PIN.commit, "c" * 64)),
         ):
-            self.assertIsNone(self.kept.manifest(url, pin))
-            self.assertIsNone(self.kept.take(url, pin))
-        self.assertIsNone(self.kept.manifest(GOOD, None))
-        self.assertEqual(self.kept.manifest(GOOD, PIN), MANIFEST)
-        self.assertEqual(self.kept.take(GOOD, PIN), self.root)
-        self.assertIsNone(self.kept.take(GOOD, PIN))
-        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
-        self.assertTrue(self.root.exists())
+            self.assertIsNone(self.fetcher.kept_manifest(url, pin))
+        self.assertIsNone(self.fetcher.kept_manifest(GOOD, None))
+        self.assertEqual(self.fetcher.kept_manifest(GOOD, PIN), MANIFEST)
 
     def test_removed(self) -> None:
         """It goes when its time is over, for the next one, and by the next start."""
@@ -226,12 +224,12 @@ class KeptTreeTests(SynchronousTestCase):
 
     def test_drop(self) -> None:
         """The end of the daemon removes it."""
-        self.successResultOf(self.kept.drop())
+        self.successResultOf(self.fetcher.close())
         self.assertFalse(self.root.exists())
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
 
     def test_removing_fails(self) -> None:
         """That is logged, and harms nothing."""
         self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
-        self.successResultOf(self.kept.drop())
+        self.successResultOf(self.fetcher.close())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
