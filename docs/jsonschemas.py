@@ -15,7 +15,7 @@ from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
 from bridge.protocol.rules import Lenient, Schema
 from bridge.protocol.wire import AnyParams, camel
-from bridge.rpc.registry import summary_of
+from bridge.rpc import summary_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 OPEN: Final = "x-open"

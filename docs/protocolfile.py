@@ -18,8 +18,7 @@ from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
 from bridge.protocol.rules import Schema
 from bridge.protocol.wire import camel
-from bridge.rpc.hub import Event
-from bridge.rpc.registry import Method, methods_of, summary_of
+from bridge.rpc import Event, Method, methods_of, summary_of
 from bridge.services.logs import WriteParams
 from bridge.services.plugins import PluginSet
 from bridge.services.remote import Question

@@ -12,15 +12,13 @@ from bridge.protocol.strictjson import loads
 @define(eq=False, slots=False)
 class Page:
     """
-    Goes away when the test wants; see ``bridge.rpc.registry.Caller``.
+    Goes away when the test wants; see ``bridge.rpc.Caller``.
 
     :ivar got: The events it was pushed, as texts.
-    :ivar notified: Those that it alone was pushed.
     """
 
     gone: bool = False
     got: list[tuple[str, bytes]] = field(factory=list)
-    notified: list[tuple[str, Any]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
     is_page: bool = True
 
@@ -30,10 +28,6 @@ class Page:
 
     def push(self, event: str, text: bytes) -> None:
         self.got.append((event, text))
-
-    def notify(self, event: str, data: Any) -> None:
-        """Keep an event that is for this page alone."""
-        self.notified.append((event, data))
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         if self.gone:

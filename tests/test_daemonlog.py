@@ -183,7 +183,7 @@ class EventTests(SynchronousTestCase):
         """A source is a module, without the project's name and without a class."""
         for namespace, source in (
             ("bridge", "bridge"),
-            ("bridge.rpc.hub.Hub", "rpc.hub"),
+            ("bridge.rpc.Hub", "rpc"),
             ("bridge.web.site._Site", "web.site"),
             ("bridge.services.state", "services.state"),
             ("twisted.web.server.Site", "twisted.web.server"),

@@ -8,7 +8,7 @@ from typing import Final
 from .. import __version__
 from ..approval.approvers import Approver
 from ..classes import frozen
-from ..rpc.registry import Registry
+from ..rpc import Registry
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..sinks.fanout import Fanout

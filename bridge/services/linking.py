@@ -47,7 +47,7 @@ from ..protocol.errors import (
 )
 from ..protocol.rules import MaxItems, Text
 from ..protocol.text import iso_time
-from ..rpc.registry import Caller, method
+from ..rpc import Caller, method
 
 _File = Annotated[str, Text(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
 

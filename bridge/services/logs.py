@@ -20,7 +20,7 @@ from ..protocol import limits
 from ..protocol.budgets import TokenBucket
 from ..protocol.rules import Lenient, MaxItems
 from ..protocol.text import Secrets
-from ..rpc.registry import NoParams, method
+from ..rpc import NoParams, method
 
 _DISABLED: Final = "disabled"
 

@@ -15,7 +15,7 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request, unavailable
 from ..protocol.rules import PARTIAL, Check, Lenient, MaxItems, Text
 from ..protocol.wire import converter, structure, unstructure
-from ..rpc.registry import Caller, NoParams, method
+from ..rpc import Caller, NoParams, method
 from ..sinks.fanout import Fanout
 from ..sinks.notification import (
     FIELDS,

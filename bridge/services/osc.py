@@ -18,8 +18,7 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
 from ..protocol.rules import MaxItems, Range, Text
 from ..protocol.wire import AnyParams, converter, unstructure
-from ..rpc.hub import Event
-from ..rpc.registry import Caller, method
+from ..rpc import Caller, Event, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
 

@@ -14,7 +14,7 @@ from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
 from ..protocol import limits
 from ..protocol.wire import AnyParams
-from ..rpc.registry import Caller, method
+from ..rpc import Caller, method
 
 _MOST_SECONDS = limits.OUTBOUND_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _SET_COOKIE = "set-cookie"

@@ -28,14 +28,13 @@ from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Preview, Previewer
 from ..plugins.upstream.updates import Updates, UpdatesResult
-from ..protocol import limits
+from ..protocol import frames, limits
 from ..protocol.errors import BridgeError, Code, bad_request
 from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
 from ..protocol.steps import Step
 from ..protocol.wire import AnyParams, unstructure
-from ..rpc.hub import Event
-from ..rpc.registry import Caller, NoParams, NoResult, method
+from ..rpc import Caller, Event, NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store.store import Store
 
@@ -351,7 +350,8 @@ class PluginService:
             raise bad_request("one of url and id is required")
 
         def watch(progress: Progress) -> None:
-            caller.notify(Event.PROGRESS, unstructure(progress))
+            text = frames.push(Event.PROGRESS, unstructure(progress))
+            caller.push(Event.PROGRESS, text)
 
         return await self._previewer.preview(
             params.url, params.id, params.ref, caller, watch

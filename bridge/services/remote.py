@@ -22,8 +22,7 @@ from ..protocol.errors import SHUTTING_DOWN, bad_request, shutting_down, unavail
 from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
-from ..rpc.hub import Event, Subscriber
-from ..rpc.registry import Caller, method
+from ..rpc import Caller, Event, method
 
 _MOST_SECONDS: Final = limits.REMOTE_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _ID_BYTES: Final = 16
@@ -178,7 +177,7 @@ class SnippetEvaluator:
     :ivar _random: Returns that many unguessable bytes.
     """
 
-    _ask: Callable[[str, Any], Sequence[Subscriber]]
+    _ask: Callable[[str, Any], Sequence[Caller]]
     _random: Callable[[int], bytes]
     _clock: IReactorTime
     _waiting: dict[str, _Pending] = field(factory=dict)
@@ -242,7 +241,7 @@ class SnippetEvaluator:
         for asked in list(self._waiting.values()):
             asked.fail(SHUTTING_DOWN)
 
-    def _left(self, page: Subscriber) -> None:
+    def _left(self, page: Caller) -> None:
         for asked in list(self._waiting.values()):
             asked.pages.discard(page)
             if not (asked.pages or asked.answer.called):

@@ -19,7 +19,7 @@ from ..protocol import limits
 from ..protocol.errors import bad_request
 from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import AnyParams, converter
-from ..rpc.registry import Caller, method
+from ..rpc import Caller, method
 
 _INTEGERS: Final = range(-(2**63), 2**63)
 _ABOUT: Final = {

@@ -12,7 +12,7 @@ from ..protocol import limits
 from ..protocol.rules import PARTIAL, Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
-from ..rpc.registry import NoResult, method
+from ..rpc import NoResult, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Put, Remove
 

@@ -23,7 +23,7 @@ from ..classes import define, frozen
 from ..protocol import errors, limits
 from ..protocol.frames import PROTOCOL
 from ..protocol.strictjson import dumps, loads
-from ..rpc.registry import Registry
+from ..rpc import Registry
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim
 from .headers import RequestError

@@ -37,7 +37,7 @@ from ..provision.hostsources import check_directory_host
 from ..provision.readiness import build_problem
 from ..provision.service import SOCKET_UNIT, is_socket_on
 from ..provision.setup import renew_sources
-from ..rpc.hub import Event, Hub
+from ..rpc import Event, Hub
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths

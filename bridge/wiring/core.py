@@ -10,7 +10,7 @@ from ..concurrency.threads import Pool
 from ..freedesktop.notes import Desktop
 from ..http.client import HttpClient
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
-from ..rpc.hub import Hub
+from ..rpc import Hub
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store.store import Store

@@ -15,7 +15,7 @@ from ..classes import frozen
 from ..databases.databases import Databases
 from ..http.target import AddressPolicy
 from ..outbound.fetcher import HttpFetcher
-from ..rpc.registry import Registry
+from ..rpc import Registry
 from ..services.logs import Logs
 from ..services.notify import Notify
 from ..services.osc import Osc

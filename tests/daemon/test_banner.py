@@ -5,7 +5,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.daemon.banner import Banner
-from bridge.rpc.registry import Registry
+from bridge.rpc import Registry
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.sinks.fanout import Fanout
 from tests.sinks.fake import FakeSink

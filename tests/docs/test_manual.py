@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.main import COMMANDS, find
 from bridge.datadir.paths import DataDir
 from bridge.protocol.errors import CloseReason, Code, Prefix
-from bridge.rpc.hub import Event
+from bridge.rpc import Event
 from bridge.settings.config import OPTIONS
 from bridge.settings.host import (
     Database,

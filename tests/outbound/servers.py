@@ -17,7 +17,7 @@ from bridge.http.target import AddressPolicy
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.registry import HTTP_CALLER
+from bridge.rpc import HTTP_CALLER
 from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate

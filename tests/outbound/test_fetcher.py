@@ -9,7 +9,7 @@ from twisted.internet.task import deferLater
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.registry import Caller, HttpCaller
+from bridge.rpc import Caller, HttpCaller
 from bridge.web.websocket import sendqueue
 from bridge.web.websocket.sendqueue import SendQueue
 

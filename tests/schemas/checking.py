@@ -12,7 +12,7 @@ from jsonschema.validators import extend
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.registry import HTTP_CALLER, Registry
+from bridge.rpc import HTTP_CALLER, Registry
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 DOCUMENT: Final[dict[str, Any]] = json.loads(read_schema(PROTOCOL_FILE))

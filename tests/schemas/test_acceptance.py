@@ -21,7 +21,7 @@ from bridge.protocol.rules import Schema
 from bridge.protocol.strictjson import dumps, loads
 from bridge.protocol.text import visible
 from bridge.provision.readiness import OWN_HOST
-from bridge.rpc.registry import methods_of, read_arguments
+from bridge.rpc import methods_of, read_arguments
 from bridge.schemas import read_schema
 from bridge.settings.config import ConfigError
 from bridge.settings.host import SHIPPED, load_profile, read_fields

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol import limits
 from bridge.protocol.errors import CloseCode, CloseReason, Code, Prefix, Retry
 from bridge.protocol.frames import PROTOCOL
-from bridge.rpc.hub import Event
+from bridge.rpc import Event
 from bridge.schemas import read_schema
 
 from .checking import DOCUMENT

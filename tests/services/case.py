@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.registry import HTTP_CALLER
+from bridge.rpc import HTTP_CALLER
 
 from ..schemas.checking import CheckedRegistry
 

@@ -8,7 +8,7 @@ from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code, shutting_down
 from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import converter, structure
-from bridge.rpc.registry import Registry
+from bridge.rpc import Registry
 from bridge.services.linking import Linked, WorkTree
 
 from ..pages import Page

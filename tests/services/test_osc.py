@@ -15,7 +15,7 @@ from bridge.osc.packets import Argument, Kind
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
-from bridge.rpc.hub import Hub
+from bridge.rpc import Hub
 from bridge.services.osc import Osc
 from bridge.store.store import Store
 from bridge.store.tables import Put

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.registry import Registry
+from bridge.rpc import Registry
 from bridge.services.outbound import Outbound
 
 from ..outbound.servers import OutboundCase

@@ -158,9 +158,8 @@ class PluginServiceTests(ServiceCase):
         """Only the page that asked sees how its preview goes."""
         page = Page()
         self.successResultOf(self.calling("preview", {"url": url_of("good")}, page))
-        events = {event for event, _ in page.notified}
-        self.assertEqual(events, {"progress"})
-        self.assertEqual({data["op"] for _, data in page.notified}, {"preview"})
+        self.assertEqual({event for event, _ in page.got}, {"progress"})
+        self.assertEqual({data["op"] for data in page.data}, {"preview"})
         self.assertEqual(self.bench.pushed["progress"], [])
 
     def test_operations(self):

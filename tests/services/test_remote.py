@@ -7,8 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
-from bridge.rpc.hub import Hub
-from bridge.rpc.registry import HTTP_CALLER, Caller
+from bridge.rpc import HTTP_CALLER, Caller, Hub
 from bridge.services.remote import SnippetEvaluator, bounded
 
 from ..pages import Page

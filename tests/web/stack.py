@@ -20,8 +20,7 @@ from twisted.python.failure import Failure
 from bridge.datadir.token import FollowedToken
 from bridge.protocol.budgets import Rates, TokenBucket
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.hub import Hub
-from bridge.rpc.registry import NoParams, NoResult, Registry, method
+from bridge.rpc import Hub, NoParams, NoResult, Registry, method
 from bridge.services.state import State
 from bridge.store.store import Store
 from bridge.web.guard import Guard

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.client import HttpClient
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.hub import Hub
+from bridge.rpc import Hub
 from bridge.services.logs import Logs
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store

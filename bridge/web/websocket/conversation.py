@@ -36,8 +36,7 @@ from ...protocol.errors import (
 from ...protocol.frames import Frame, Hello, Logs, RefusedFrame, Request
 from ...protocol.strictjson import Size
 from ...protocol.text import one_line
-from ...rpc.hub import Event, Hub
-from ...rpc.registry import Registry
+from ...rpc import Event, Hub, Registry
 from ..guard import Guard
 from .sendqueue import SendQueue
 
@@ -217,16 +216,12 @@ class Conversation:
             self._call(request, size)
 
     def push(self, event: str, text: bytes) -> None:
-        """Send an event; see ``bridge.rpc.hub.Subscriber``."""
+        """Send an event to this page alone; see ``bridge.rpc.Caller``."""
         self.send_queue.put(text, event)
 
     @property
     def is_page(self) -> bool:
         return self._context.pages
-
-    def notify(self, event: str, data: Any) -> None:
-        """Push to this page alone; see ``bridge.rpc.registry.Caller``."""
-        self.push(event, frames.push(event, data))
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """Call ``call`` when the socket has closed; see ``Caller.on_close``."""

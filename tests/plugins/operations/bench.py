@@ -40,7 +40,7 @@ from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.plugins.tree.tree import Tree, Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.hub import Event
+from bridge.rpc import Event
 from bridge.services.linking import DevLinks
 from bridge.services.plugins import Pushes
 from bridge.settings.host import load_profile

@@ -103,12 +103,12 @@ class CallerTests(ConversationCase):
 
         self.conversation.on_close(first)
         self.conversation.on_close(first)
-        self.conversation.notify("osc", {"a": 1})
+        self.conversation.push("osc", frames.push("osc", {"a": 1}))
         self.conversation.ended()
         self.conversation.on_close(lambda _: ends.append("late"))
         self.assertEqual(ends, ["first", "late"])
         self.conversation.ended()
-        self.conversation.notify("osc", {})
+        self.conversation.push("osc", b"{}")
         pushed = [{"type": "push", "event": "osc", "data": {"a": 1}}]
         self.assertEqual((ends, self.wire.got), (["first", "late"], pushed))
 

@@ -1,5 +1,6 @@
 """
-Which services there are, which methods each offers, who calls one, and how.
+Which services there are, which methods each offers, who calls one, how, and what is
+pushed to all who may.
 
 From a named method and plain JSON to its result: look up, read, call, write.
 """
@@ -14,12 +15,13 @@ from attrs import NOTHING, field, fields
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
-from ..classes import define, frozen
-from ..concurrency.shares import Holder
-from ..protocol.errors import BridgeError, Code, internal_error
-from ..protocol.limits import CALL_SECONDS
-from ..protocol.text import nearest
-from ..protocol.wire import camel, converter, structure, unstructure
+from .classes import define, frozen
+from .concurrency.shares import Holder
+from .protocol import frames
+from .protocol.errors import BridgeError, Code, WireString, internal_error
+from .protocol.limits import CALL_SECONDS
+from .protocol.text import nearest
+from .protocol.wire import camel, converter, structure, unstructure
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -35,8 +37,8 @@ class Caller(Holder, Protocol):
     left to the next caller.
     """
 
-    def notify(self, event: str, data: Any) -> None:
-        """Push an event to this caller alone; ``data`` is plain JSON."""
+    def push(self, event: str, text: bytes) -> None:
+        """Send one event to this caller alone; ``text`` is its whole frame."""
 
 
 @define(eq=False)
@@ -45,8 +47,8 @@ class HttpCaller:
 
     is_page: bool = False
 
-    def notify(self, event: str, data: Any) -> None:
-        """See ``Caller.notify``; does nothing."""
+    def push(self, event: str, text: bytes) -> None:
+        """See ``Caller.push``; does nothing."""
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """See ``Caller.on_close``; never calls it."""
@@ -249,3 +251,70 @@ def read_arguments(params: Any, kind: type[T]) -> T:
             if value is not None or name not in optional
         }
     return structure(converter, params, kind)
+
+
+class Event(WireString):
+    """The events a page can be pushed."""
+
+    LOG = "log", "the daemon logs a line at or above --log"
+    ERROR = "error", "a frame is refused that has no request id; to its own socket"
+    PROGRESS = "progress", "a plugin operation reaches a step"
+    PLUGINS = "plugins", "the set of installed plugins has changed"
+    BUILD = "build", "a build has ended"
+    REMOTE = "remote", "with `--dev`: a snippet is to be evaluated; `{id, code}`"
+    OSC = "osc", "an OSC message was received; the newest of each address"
+
+
+@define(eq=False, repr=False)
+class Hub:
+    """The authenticated sockets.  A failure of one harms no other."""
+
+    _subscribers: dict[Caller, None] = field(factory=dict)
+    _joined: list[Callable[[Any], None]] = field(factory=list)
+
+    _log: ClassVar[Logger] = Logger()
+
+    def add(self, subscriber: Caller) -> None:
+        """
+        Push to ``subscriber`` from now on.
+
+        A command is no page: it is asked nothing, and what a page has left is not for
+        it.
+        """
+        self._subscribers[subscriber] = None
+        for call in self._joined if subscriber.is_page else ():
+            call(subscriber)
+
+    def on_join(self, call: Callable[[Any], None]) -> None:
+        """Call ``call`` with each page that is added from now on."""
+        self._joined.append(call)
+
+    def remove(self, subscriber: Caller) -> None:
+        """Stop pushing to ``subscriber``; does nothing if it was not added."""
+        self._subscribers.pop(subscriber, None)
+
+    def push(self, event: str, data: Any) -> None:
+        """Send an event to every subscriber; ``data`` is plain JSON."""
+        self._send(event, data, list(self._subscribers))
+
+    def ask(self, event: str, data: Any) -> list[Caller]:
+        """
+        Send an event that pages are to answer.
+
+        :param data: Plain JSON.
+        :return: The pages it was sent to.
+        """
+        pages = [subscriber for subscriber in self._subscribers if subscriber.is_page]
+        return self._send(event, data, pages)
+
+    def _send(self, event: str, data: Any, subscribers: list[Caller]) -> list[Caller]:
+        text = frames.push(event, data)
+        reached = []
+        for subscriber in subscribers:
+            try:
+                subscriber.push(event, text)
+                reached.append(subscriber)
+            except Exception:  # noqa: BLE001
+                self.remove(subscriber)
+                self._log.failure("a socket could not be pushed to")
+        return reached
