@@ -256,3 +256,8 @@ def plugin_error(prefix: Prefix, detail: str) -> BridgeError:
         names the field or file and the rule, and never repeats the input.
     """
     return bad_request(f"{prefix}: {detail}")
+
+
+def clone_failed(detail: str) -> BridgeError:
+    """Return the error of a failed clone: ``clone_failed: <detail>``."""
+    return plugin_error(Prefix.CLONE_FAILED, detail)

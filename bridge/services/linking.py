@@ -28,7 +28,7 @@ from ..classes import define, frozen
 from ..concurrency.shares import Holder
 from ..datadir.paths import LINKED
 from ..plugins.bundle.build import Report
-from ..plugins.clone.bounds import read_files
+from ..plugins.clone.files import read_files
 from ..plugins.installed.records import is_recorded
 from ..plugins.installed.trees import LinkedTree, ListEntry
 from ..plugins.operations.jobs import reason

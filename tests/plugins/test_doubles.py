@@ -7,10 +7,9 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.trial.unittest import TestCase
 
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.clone.history import LogEntry
 from bridge.plugins.tree.tree import Tree
-from bridge.protocol.errors import BridgeError, Code, forget_traceback
+from bridge.protocol.errors import BridgeError, Code, clone_failed, forget_traceback
 
 from ..directories import fresh_directory
 from .bundle.workshop import Workshop

@@ -2,10 +2,9 @@ from typing import Any, cast
 
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.tree import manifest
 from bridge.plugins.upstream.updates import Updates
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, clone_failed
 from bridge.services.plugins import PluginService
 from bridge.settings.host import load_profile
 from bridge.settings.options import Paths

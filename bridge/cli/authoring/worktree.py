@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ...classes import frozen
-from ...plugins.clone.bounds import read_files
+from ...plugins.clone.files import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES, TREE_DEPTH
 from ...protocol.text import shown

@@ -16,8 +16,8 @@ from typing import Final
 
 from ...classes import frozen
 from ...protocol import limits
+from ...protocol.errors import clone_failed
 from ...protocol.text import iso_time, one_line
-from .bounds import clone_failed
 from .pack import COMMIT, Unpacked
 
 # A committer's time that is not one is 0, as git reads it.

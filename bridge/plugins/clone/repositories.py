@@ -2,11 +2,14 @@
 Repositories of plugins: fetched, or looked at for what is new.
 
 In process, within limits.  No git program, configuration, hook, filter or credential
-takes part.
+takes part.  The ``.git`` of a clone is written file by file, as ``dulwich`` has the
+formats, so nothing of the machine's git configuration, templates or hooks can get into
+it.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 from collections.abc import Awaitable, Callable
@@ -24,13 +27,11 @@ from ...datadir.ownership import write_files
 from ...http.client import HttpClient
 from ...http.target import AddressPolicy
 from ...protocol import limits
-from ...protocol.errors import BridgeError, forget_traceback
-from .bounds import clone_failed
-from .gitprotocol import Fetched, fetch, tip
+from ...protocol.errors import BridgeError, clone_failed, forget_traceback
+from .files import Snapshot, read_snapshot
 from .history import Behind, compare, read_commits
-from .pack import unpack
-from .server import FetchLimits, Server, check_url
-from .snapshot import read_snapshot, write_repository
+from .pack import Unpacked, unpack
+from .server import Fetched, FetchLimits, Server, check_url
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
@@ -86,7 +87,7 @@ class Repositories:
         """
 
         async def cloned(server: Server) -> str:
-            fetched = await fetch(server, self.in_thread)
+            fetched = await server.fetch()
             await server.close()
             await stoppable(
                 self.in_thread, lambda check: self._write(url, into, fetched, check)
@@ -101,9 +102,7 @@ class Repositories:
 
         :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
         """
-        return await self.opened(
-            self.looks, url, lambda server: tip(server, self.in_thread)
-        )
+        return await self.opened(self.looks, url, Server.tip)
 
     async def behind(self, url: str, current: str) -> Behind | None:
         """
@@ -137,13 +136,8 @@ class Repositories:
     async def _compared(
         self, server: Server, current: str, also: str = ""
     ) -> Behind | None:
-        fetched = await fetch(
-            server,
-            self.in_thread,
-            depth=limits.UPDATE_COMMITS,
-            only_commits=True,
-            known=current,
-            also=also,
+        fetched = await server.fetch(
+            depth=limits.UPDATE_COMMITS, only_commits=True, known=current, also=also
         )
         if fetched.commit == current:
             return None
@@ -163,7 +157,7 @@ class Repositories:
             into.mkdir(mode=0o700)
             try:
                 write_files(into, snapshot.tree.files, check)
-                write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
+                _write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
                 check()
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)
@@ -191,8 +185,15 @@ class Repositories:
         check_url(url)
         # As git asks: browsers show an address with a slash at its end.
         url = url.removesuffix("/")
-        now = self.clock.seconds
-        server = Server(url, self.client, self.policy, limits, now, progress)
+        server = Server(
+            url,
+            self.client,
+            self.policy,
+            limits,
+            self.in_thread,
+            self.clock.seconds,
+            progress,
+        )
 
         async def working() -> T:
             try:
@@ -210,3 +211,78 @@ def _too_late(result: object, seconds: float) -> object:
         forget_traceback(result.value)
         raise clone_failed(f"not finished within {seconds:g} seconds")
     return result
+
+
+# The URL has been checked: it holds neither quotes nor backslashes.
+_CONFIG: Final = """\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = false
+\tbare = false
+\tautocrlf = false
+[remote "origin"]
+\turl = "{url}"
+\tfetch = +HEAD:refs/remotes/origin/HEAD
+"""
+
+# No attribute of the repository makes a git program change a file, or run one.
+_ATTRIBUTES: Final = b"* -text -filter -ident -working-tree-encoding\n"
+_REGULAR: Final = 0o100644
+
+
+def _write_repository(
+    root: Path,
+    url: str,
+    commit: str,
+    pack: bytes,
+    unpacked: Unpacked,
+    snapshot: Snapshot,
+) -> None:
+    """
+    Make ``root`` the work tree of a clone of depth 1.
+
+    :param root: Holds the files of ``snapshot`` already.
+    :raise OSError: Something could not be written.
+    """
+    name = f"objects/pack/pack-{unpacked.checksum.hex()}"
+    line = f"{commit}\n".encode("ascii")
+    files = {
+        f"{name}.pack": pack,
+        f"{name}.idx": _pack_index(unpacked),
+        "refs/heads/main": line,
+        "refs/remotes/origin/HEAD": line,
+        "config": _CONFIG.format(url=url).encode("ascii"),
+        "info/attributes": _ATTRIBUTES,
+        "HEAD": b"ref: refs/heads/main\n",
+    }
+    if snapshot.shallow:
+        files["shallow"] = line
+    write_files(root / ".git", files)
+    _write_stage(root / ".git" / "index", snapshot.names)
+
+
+def _pack_index(unpacked: Unpacked) -> bytes:
+    from dulwich.objects import RawObjectID
+    from dulwich.pack import write_pack_index_v2
+
+    entries = sorted((RawObjectID(name), at, crc) for name, at, crc in unpacked.index)
+    made = io.BytesIO()
+    write_pack_index_v2(made, entries, unpacked.checksum)
+    return made.getvalue()
+
+
+def _write_stage(path: Path, names: dict[str, bytes]) -> None:
+    """
+    Write git's list of the files it tracks.
+
+    The times and sizes are left out; git reads the files when it needs them.
+    """
+    from dulwich.index import Index, IndexEntry
+    from dulwich.objects import ObjectID
+
+    index = Index(path, read=False)
+    for path_in_tree, name in names.items():
+        blob = ObjectID(name.hex().encode("ascii"))
+        entry = IndexEntry(0, 0, 0, 0, _REGULAR, 0, 0, 0, blob)
+        index[path_in_tree.encode("utf-8")] = entry
+    index.write()

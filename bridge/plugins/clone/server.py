@@ -1,29 +1,40 @@
 """
-The server of one repository: which URLs it may have, and what is asked of it.
+The server of one repository: which URLs it may have, and one shallow fetch from it.
 
-It is asked over the daemon's HTTP client.
+It is asked over the daemon's HTTP client, in git's protocol: versions 2 and 0 of smart
+HTTP.  What it sends is read in threads: it may be megabytes, in packets of five bytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from io import BytesIO
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote, urljoin
 
 from attrs import evolve, field
 
 from ... import __version__
 from ...classes import define, frozen
+from ...concurrency.threads import Check, InThread, stoppable
 from ...http.client import HttpClient
 from ...http.target import AddressPolicy, CheckedRequest, NotPublicError, read_url
-from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import CLONE_REDIRECTS, PROGRESS_PER_SECOND, URL_CHARACTERS
-from .bounds import clone_failed
+from ...protocol.errors import BridgeError, Prefix, clone_failed, plugin_error
+from ...protocol.limits import (
+    CLONE_REDIRECTS,
+    PROGRESS_PER_SECOND,
+    SERVER_ERROR_CHARACTERS,
+    URL_CHARACTERS,
+)
+from ...protocol.text import one_line
 
 if TYPE_CHECKING:
     from ...http.exchange import Connections, Head
+
+T = TypeVar("T")
 
 # RFC 3986's characters, without the number sign that starts a fragment.
 _ALLOWED = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*", re.ASCII)
@@ -82,6 +93,12 @@ _HEADERS: Final = (
 )
 _OF_A_REQUEST: Final = ("Content-Type", f"application/x-{_SERVICE}-request")
 
+_FLUSH: Final = b"0000"
+_DELIMITER: Final = b"0001"
+_PACK, _ERROR = 1, 3
+_HEX: Final = re.compile(rb"[0-9a-f]{40}")
+_NO_COMMIT: Final = b"0" * 40
+
 
 @frozen
 class FetchLimits:
@@ -94,6 +111,33 @@ class FetchLimits:
     seconds: float
     received_bytes: int
     objects: int
+
+
+@frozen
+class Fetched:
+    """
+    What a server sent.
+
+    :ivar commit: The tip of its default branch, 40 hexadecimal digits.
+    :ivar pack: The pack, not yet validated; empty when the tip was known.
+    """
+
+    commit: str
+    pack: bytes
+
+
+@frozen
+class _Offer:
+    """
+    What a server offers.
+
+    :ivar tip: The line of ``HEAD``; empty when there is none, or in version 2.
+    :ivar features: What it can do about a fetch.
+    """
+
+    version: int
+    tip: bytes
+    features: frozenset[bytes]
 
 
 class _Received(bytearray):
@@ -109,6 +153,7 @@ class Server:
 
     :ivar _url: The repository's, checked.
     :ivar _policy: Which addresses may be dialled.
+    :ivar _in_thread: Where what it sends is read.
     :ivar _now: A monotonic clock, in seconds.
     :ivar _progress: Called with the bytes received so far, a few times a second.
     """
@@ -117,41 +162,44 @@ class Server:
     _client: HttpClient
     _policy: AddressPolicy
     _limits: FetchLimits
+    _in_thread: InThread
     _now: Callable[[], float]
     _progress: Callable[[int], None]
     _connections: Connections | None = field(default=None, init=False)
     _bytes: int = field(default=0, init=False)
     _report_from: float = field(default=float("-inf"), init=False)
 
-    async def discover(self) -> bytes:
+    async def fetch(
+        self,
+        *,
+        depth: int = 1,
+        only_commits: bool = False,
+        known: str = "",
+        also: str = "",
+    ) -> Fetched:
         """
-        Ask what the server offers; a redirect may lead to another path or port.
+        Fetch the tip of the default branch into memory.
 
-        :raise BridgeError: ``clone_failed``.
+        :param depth: How many commits of its history to ask for.
+        :param only_commits: Leave out directories and files, if the server can.
+        :param known: Nothing is fetched when the tip is this commit.
+        :param also: Another commit to ask for; a server may refuse.
+        :raise BridgeError: ``clone_failed: …``, whatever went wrong.
         """
-        for _ in range(CLONE_REDIRECTS + 1):
-            head, answer = await self._ask("GET", _DISCOVERY, b"")
-            if head.status not in _REDIRECTS:
-                content_type = _header(head, "content-type")
-                # RFC 9110, 8.3.1: parameters may follow, and case plays no part.
-                if content_type.partition(";")[0].strip().lower() != _ADVERTISEMENT:
-                    raise clone_failed("not a git repository")
-                return answer
-            self._url = self._followed(_header(head, "location"))
-            # Some servers end a connection with a redirect, and do not say so.
-            await self.close()
-        raise clone_failed("redirect refused: too many")
+        offer, commit = await self._discovered()
+        if commit == known:
+            return Fetched(commit, b"")
+        commits = [commit, *filter(None, [also])]
+        answer = await self._upload_pack(_request(offer, commits, depth, only_commits))
+        return Fetched(commit, await self._read(_read_pack, answer))
 
-    async def upload_pack(self, body: bytes) -> bytes:
+    async def tip(self) -> str:
         """
-        Send the service a request, and return its answer.
+        Return the tip of the default branch, 40 hexadecimal digits.
 
-        :raise BridgeError: ``clone_failed``.
+        :raise BridgeError: ``clone_failed: …``, whatever went wrong.
         """
-        head, answer = await self._ask("POST", f"/{_SERVICE}", body)
-        if head.status in _REDIRECTS:
-            raise clone_failed("redirect refused: not to a git repository")
-        return answer
+        return (await self._discovered())[1]
 
     async def close(self) -> None:
         """Close its connections."""
@@ -174,6 +222,39 @@ class Server:
         if now >= self._report_from:
             self._report_from = now + 1 / PROGRESS_PER_SECOND
             self._progress(self._bytes)
+
+    async def _discovered(self) -> tuple[_Offer, str]:
+        offer = await self._read(_read_offer, await self._discover())
+        line = offer.tip
+        if offer.version == 2:
+            refs = await self._upload_pack(_LS_REFS)
+            line = await self._read(_read_head, refs)
+        return offer, _commit(line)
+
+    async def _read(self, read: Callable[[bytes, Check], T], answer: bytes) -> T:
+        return await stoppable(self._in_thread, lambda check: read(answer, check))
+
+    async def _discover(self) -> bytes:
+        """Ask what the server offers; a redirect may lead to another path or port."""
+        for _ in range(CLONE_REDIRECTS + 1):
+            head, answer = await self._ask("GET", _DISCOVERY, b"")
+            if head.status not in _REDIRECTS:
+                content_type = _header(head, "content-type")
+                # RFC 9110, 8.3.1: parameters may follow, and case plays no part.
+                if content_type.partition(";")[0].strip().lower() != _ADVERTISEMENT:
+                    raise clone_failed("not a git repository")
+                return answer
+            self._url = self._followed(_header(head, "location"))
+            # Some servers end a connection with a redirect, and do not say so.
+            await self.close()
+        raise clone_failed("redirect refused: too many")
+
+    async def _upload_pack(self, body: bytes) -> bytes:
+        """Send the service a request, and return its answer."""
+        head, answer = await self._ask("POST", f"/{_SERVICE}", body)
+        if head.status in _REDIRECTS:
+            raise clone_failed("redirect refused: not to a git repository")
+        return answer
 
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[Head, bytes]:
         target = read_url(self._url + path)
@@ -224,3 +305,113 @@ def _received(head: Head) -> _Received:
 
 def _header(head: Head, name: str) -> str:
     return next((values[0] for one, values in head.headers if one == name), "")
+
+
+def _packet(text: str) -> bytes:
+    return b"%04x%s\n" % (len(text) + 5, text.encode("ascii"))
+
+
+_LS_REFS: Final = (
+    _packet("command=ls-refs") + _DELIMITER + _packet("ref-prefix HEAD") + _FLUSH
+)
+
+
+def _packets(data: bytes, check: Check) -> Iterator[bytes]:
+    """Yield the content of each packet; empty for one that only separates."""
+    # Loaded when it is needed, in a thread.
+    from dulwich.errors import GitProtocolError, HangupException
+    from dulwich.protocol import Protocol as Packets
+
+    stream = BytesIO(data)
+    packets = Packets(stream.read, stream.write)
+    while True:
+        check()
+        try:
+            content = packets.read_pkt_line() or b""
+        except HangupException:
+            return
+        except GitProtocolError:
+            raise clone_failed("the host's answer is not git's protocol") from None
+        if content.startswith(b"ERR "):
+            raise _refused(content[4:])
+        yield content
+
+
+def _read_offer(answer: bytes, check: Check) -> _Offer:
+    # One after the other: a list of all could take ten times what was received.
+    lines = (one for one in _packets(answer, check) if one and not one.startswith(b"#"))
+    first = next(lines, b"")
+    if first == b"version 2\n":
+        fetching = b""
+        for one in lines:
+            # Such a server would send no refs to who asks for SHA-1.
+            if one == b"object-format=sha256\n":
+                raise _not_sha1()
+            if one.startswith(b"fetch="):
+                fetching = one.removeprefix(b"fetch=")
+        return _Offer(2, b"", frozenset(fetching.split()))
+    features = first.partition(b"\0")[2]
+    return _Offer(0, _head_of(chain((first,), lines)), frozenset(features.split()))
+
+
+def _read_head(answer: bytes, check: Check) -> bytes:
+    return _head_of(_packets(answer, check))
+
+
+def _head_of(lines: Iterable[bytes]) -> bytes:
+    """Return the line that names what ``HEAD`` is."""
+    for line in lines:
+        name = line.partition(b"\0")[0].split()
+        if name[1:2] == [b"HEAD"]:
+            return line
+    return b""
+
+
+def _commit(line: bytes) -> str:
+    name = line.split(b" ")[0]
+    if name in (b"", b"unborn", _NO_COMMIT):
+        raise clone_failed("the repository is empty or has no default branch")
+    if _HEX.fullmatch(name) is None:
+        raise _not_sha1()
+    return name.decode("ascii")
+
+
+def _not_sha1() -> BridgeError:
+    return clone_failed("the repository's object format is not SHA-1")
+
+
+def _request(
+    offer: _Offer, commits: list[str], depth: int, only_commits: bool
+) -> bytes:
+    needed = {b"shallow"} if offer.version == 2 else {b"shallow", b"side-band-64k"}
+    if not needed <= offer.features:
+        raise clone_failed("the host's git cannot send a single commit")
+    limits = _packet(f"deepen {depth}")
+    filtered = only_commits and b"filter" in offer.features
+    if filtered:
+        limits += _packet("filter tree:0")
+    wants = [f"want {commit}" for commit in commits]
+    if offer.version == 2:
+        options = ["no-progress", "ofs-delta", *wants]
+        head = _packet("command=fetch") + _DELIMITER + b"".join(map(_packet, options))
+        return head + limits + _packet("done") + _FLUSH
+    options = ["side-band-64k", "ofs-delta", "no-progress", *["filter"] * filtered]
+    wants[0] += " " + " ".join(options)
+    return b"".join(map(_packet, wants)) + limits + _FLUSH + _packet("done")
+
+
+def _read_pack(answer: bytes, check: Check) -> bytes:
+    pack = bytearray()
+    for one in _packets(answer, check):
+        if one[:1] == bytes([_PACK]):
+            pack += one[1:]
+        elif one[:1] == bytes([_ERROR]):
+            raise _refused(one[1:])
+    return bytes(pack)
+
+
+def _refused(said: bytes) -> BridgeError:
+    """Return the refusal of a server that has said why, in its words."""
+    text = said.decode("ascii", "replace").replace("`", "'")
+    shown = one_line(text, SERVER_ERROR_CHARACTERS)
+    return clone_failed(f'the host refused: "{shown}"')

@@ -13,8 +13,8 @@ from twisted.trial.unittest import TestCase
 from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient, SystemNames
 from bridge.http.target import AddressPolicy
-from bridge.plugins.clone.gitprotocol import Fetched
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
+from bridge.plugins.clone.server import Fetched
 from bridge.protocol.errors import BridgeError, forget_traceback
 
 from ...directories import fresh_directory

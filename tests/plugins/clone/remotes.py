@@ -9,8 +9,8 @@ from typing import Any
 from attrs import define, field
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.clone.history import Behind, LogEntry
+from bridge.protocol.errors import clone_failed
 
 from ...threads import Threads
 

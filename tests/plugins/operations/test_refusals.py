@@ -5,10 +5,9 @@ import shutil
 
 from twisted.logger import capturedLogs, formatEvent
 
-from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.records import KEYS, MARKS, Record
 from bridge.plugins.tree.tree import Tree
-from bridge.protocol.errors import Code
+from bridge.protocol.errors import Code, clone_failed
 from bridge.store.tables import Put, Remove
 
 from ...waiting import in_memory

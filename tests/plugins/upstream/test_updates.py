@@ -4,11 +4,10 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol import limits
-from bridge.protocol.errors import BridgeError, shutting_down
+from bridge.protocol.errors import BridgeError, clone_failed, shutting_down
 
 from ..clone.remotes import LATEST, FakeRemotes, new_commits
 from ..operations.bench import COMMIT, Bench, url_of

@@ -1,5 +1,8 @@
 """
-The files that a tree may have: a cloned one, or an author's own, which is read here.
+The files that a tree may have: those of a commit, or an author's own.
+
+A commit's are validated as a whole in memory: regular files only, as the bytes they
+are, without filters, line endings or executable bits.
 
 A name means the same on every system a plugin may be unpacked on.  It is validated as
 written and as file systems fold it: case ignored, compatible characters made one.
@@ -12,26 +15,21 @@ import re
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from attrs import field
 
-from ...classes import define
+from ...classes import define, frozen
 from ...protocol import limits
-from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.errors import BridgeError, Prefix, clone_failed
 from ...protocol.rules import WINDOWS_DEVICES
 from ...protocol.text import shown
 from ...system.files import NotRegularError, TooLargeError, read_bounded
-from ..tree.tree import SIGNATURE_FILE, refused
-
-
-def clone_failed(detail: str) -> BridgeError:
-    """Return the error of a failed clone: ``clone_failed: <detail>``."""
-    return plugin_error(Prefix.CLONE_FAILED, detail)
-
+from ..tree.tree import SIGNATURE_FILE, Tree, refused
+from .pack import BLOB, COMMIT, TREE, Unpacked
 
 _NAME_BYTES: Final = 255
 _SEPARATORS: Final = frozenset('/\\:<>"|?*')
@@ -208,3 +206,90 @@ class _Reading:
             raise self.bounded.too_many_bytes() from None
         except PermissionError:
             raise clone_failed("it cannot be read") from None
+
+
+_TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
+_PARENT_LINE: Final = re.compile(rb"parent [0-9a-f]{40}\n")
+_MODE: Final = re.compile(rb"[0-7]{5,7}")
+_HASH_BYTES: Final = 20
+_GITLINK: Final = 0o160000
+
+
+@frozen
+class Snapshot:
+    """
+    The files that a commit names.
+
+    :ivar names: The object that each is, 20 bytes, by its path.
+    :ivar shallow: Whether the commit has parents, which were not fetched.
+    """
+
+    tree: Tree
+    names: dict[str, bytes]
+    shallow: bool
+
+
+def read_snapshot(
+    commit: str, unpacked: Unpacked, check: Callable[[], None]
+) -> Snapshot:
+    """
+    List the files of a commit.
+
+    :param check: Called for every directory; may raise to end it.
+    :raise BridgeError: ``policy: …`` for a symlink or a submodule, ``clone_failed: …``
+        for an unsafe or colliding name, a limit, or an object that is missing.
+    """
+    content = _content(unpacked, bytes.fromhex(commit), COMMIT)
+    tree = _TREE_LINE.match(content)
+    if tree is None:
+        raise clone_failed("a commit that git would not make")
+    shallow = _PARENT_LINE.match(content, tree.end()) is not None
+    bounded = BoundedFiles()
+    names = {}
+    directories = [(bytes.fromhex(tree[1].decode("ascii")), "")]
+    while directories:
+        check()
+        name, folder = directories.pop()
+        for mode, part, target in _entries(_content(unpacked, name, TREE)):
+            path = bounded.enter(folder, part)
+            if stat.S_ISDIR(mode):
+                directories.append((target, f"{path}/"))
+                continue
+            _check_mode(mode, path)
+            bounded.add(path, _content(unpacked, target, BLOB))
+            names[path] = target
+    return Snapshot(Tree(bounded.files), names, shallow)
+
+
+def _check_mode(mode: int, path: str) -> None:
+    if stat.S_ISLNK(mode):
+        raise refused(path, "symlink")
+    if stat.S_IFMT(mode) == _GITLINK:
+        raise refused(path, "submodule")
+    if not stat.S_ISREG(mode):
+        raise clone_failed("an entry that is neither a file nor a directory")
+
+
+def _entries(tree: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    at = 0
+    while at < len(tree):
+        space = tree.find(b" ", at)
+        end = tree.find(b"\0", space)
+        target = tree[end + 1 : end + 1 + _HASH_BYTES]
+        mode = tree[at:space]
+        if (
+            space < 0
+            or end < 0
+            or len(target) < _HASH_BYTES
+            or not _MODE.fullmatch(mode)
+        ):
+            raise clone_failed("a directory that git would not make")
+        yield int(mode, 8), tree[space + 1 : end], target
+        at = end + 1 + _HASH_BYTES
+
+
+def _content(unpacked: Unpacked, name: bytes, kind: str) -> bytes:
+    found = unpacked.objects.get(name)
+    if found is None or found.kind != kind:
+        raise clone_failed("an object is missing from the pack")
+    return found.content
