@@ -1,4 +1,4 @@
-"""The texts of all prompts, and the characters that a prompt may hold."""
+"""The texts of all prompts, the characters that one may hold, and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import Attribute, field
 
 from ..classes import frozen
 from ..http.target import read_url
-from ..protocol.errors import BridgeError
+from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..protocol.text import ELLIPSIS, ascii_line, shortened
 from .wording import (
     LIST_CHARACTERS,
@@ -22,6 +22,8 @@ from .wording import (
     listed,
     permission_labels,
 )
+
+DESKTOP_ENTRY: Final = "plugin-bridge"
 
 _NAME_CHARACTERS: Final = 60
 _LABEL_CHARACTERS: Final = 600
@@ -350,3 +352,13 @@ class Prompts:
             _CAUTION,
             f"{address}{_path(url)}",
         )
+
+
+def denied(detail: str) -> BridgeError:
+    """Return the refusal by the user: ``denied: <detail>``."""
+    return plugin_error(Prefix.DENIED, detail)
+
+
+def unavailable(detail: str) -> BridgeError:
+    """Return the error without a prompt: ``approval_unavailable: <detail>``."""
+    return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

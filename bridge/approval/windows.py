@@ -24,8 +24,7 @@ from twisted.python.failure import Failure
 from ..classes import define
 from ..concurrency.threads import NO_THREAD
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import denied, unavailable
-from .prompts import Prompt, sender
+from .prompts import Prompt, denied, sender, unavailable
 
 # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-messageboxw
 MB_YESNO: Final = 0x4

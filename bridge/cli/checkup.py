@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from ..approval.desktop import ANSWERING
+from ..approval.approvers import ANSWERING
 from ..classes import frozen
 from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_above, check_tree

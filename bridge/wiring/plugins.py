@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import __version__
-from ..approval.approvers import Approver, DevApprover
-from ..approval.native import native_approver
+from ..approval.approvers import Approver, DevApprover, native_approver
 from ..approval.prompts import Prompts
 from ..classes import frozen
 from ..http.target import AddressPolicy

@@ -9,8 +9,7 @@ from typing import Final
 
 from twisted.logger import Logger
 
-from ..approval.approvers import DESKTOP_ENTRY
-from ..approval.prompts import sender
+from ..approval.prompts import DESKTOP_ENTRY, sender
 from ..classes import frozen
 from ..databases.databases import Databases
 from ..http.target import AddressPolicy

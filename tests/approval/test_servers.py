@@ -5,7 +5,7 @@ import os
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from bridge.approval.desktop import DesktopApprover
+from bridge.approval.approvers import DesktopApprover
 from bridge.approval.prompts import Offer, Prompts
 
 from ..freedesktop.buses import notifications

@@ -29,7 +29,7 @@ import bridge.plugins.bundle.build
 import bridge.wiring.core
 import bridge.wiring.plugins
 from bridge import tap
-from bridge.approval.approvers import denied, unavailable
+from bridge.approval.prompts import denied, unavailable
 from bridge.datadir.paths import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 

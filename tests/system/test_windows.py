@@ -21,7 +21,7 @@ ASKED: Final = re.compile(
 )
 
 ELSEWHERE: Final = {
-    "bridge/approval/native.py": "which prompt a system has",
+    "bridge/approval/approvers.py": "which prompt a system has",
     "bridge/approval/windows.py": "the message box of Windows",
     "bridge/cli/commands/doctor.py": "which prompt a system has",
     "bridge/settings/host.py": "where a profile's application keeps its files",

@@ -20,7 +20,7 @@ from attrs import asdict, evolve
 from twisted.internet.defer import Deferred
 
 from ... import __version__
-from ...approval.native import native_approver
+from ...approval.approvers import native_approver
 from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop.notifications import Notifications

@@ -7,8 +7,8 @@ from typing import ClassVar
 from attrs import evolve, field
 from twisted.logger import Logger
 
-from ...approval.approvers import Approver, unavailable
-from ...approval.prompts import Offer, Prompt, Prompts
+from ...approval.approvers import Approver
+from ...approval.prompts import Offer, Prompt, Prompts, unavailable
 from ...classes import define
 from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error

@@ -11,7 +11,7 @@ from pathlib import Path
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.approvers import denied
+from bridge.approval.prompts import denied
 from bridge.cli.checkup import Level
 from bridge.cli.commands import doctor
 from bridge.cli.terminal import CommandError

@@ -20,8 +20,7 @@ from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.approvers import denied, unavailable
-from bridge.approval.prompts import Prompts
+from bridge.approval.prompts import Prompts, denied, unavailable
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report

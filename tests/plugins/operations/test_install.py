@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bridge.approval.approvers import denied
+from bridge.approval.prompts import denied
 from bridge.plugins.installed.records import KEYS, MARKS, RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure
 

@@ -2,7 +2,7 @@
 
 import shutil
 
-from bridge.approval.approvers import denied
+from bridge.approval.prompts import denied
 from bridge.plugins.installed.records import KEYS, MARKS, RECORDS
 from bridge.protocol.errors import BridgeError
 from bridge.store.tables import Put
