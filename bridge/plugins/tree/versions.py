@@ -8,11 +8,9 @@ To check the shape is linear in the length of the text, which the caller bounds.
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterator
-from typing import Final
-
-from ...classes import frozen
+from typing import Any, Final
 
 _NUMBER = r"(?:0|[1-9][0-9]*)"
 _IDENTIFIER = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
@@ -45,10 +43,17 @@ PLAIN_RANGE: Final = (
 
 _LARGEST_IN_RANGE: Final = 2**53 - 1  # the largest number npm's ranges take
 
-# How far apart two versions are decided: numbers as (length, digits), so that a
-# number of any size compares without ever being converted.
-_Number = tuple[int, str]
-Precedence = tuple[_Number, _Number, _Number, bool, tuple[tuple[bool, int, str], ...]]
+Precedence = tuple[Any, ...]
+"""
+A place in the order of versions.  Numbers in it are (length, digits), so that one of
+any size compares without ever being converted.
+"""
+
+_FIRST: Final[Precedence] = ()
+_LAST: Final[Precedence] = ((math.inf,),)
+
+# From where up to where, without the end, versions are admitted; and by what version.
+_Bounds = tuple[Precedence, Precedence, str]
 
 
 def version_pattern(plain: bool) -> str:
@@ -122,56 +127,6 @@ def is_range(text: str) -> bool:
     return all(_alternative(part) is not None for part in text.split("||"))
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in text.split(" ") if word]
-
-
-@frozen
-class _Bound:
-    """
-    One side of what is admitted.
-
-    :ivar sign: ``<``, ``<=``, ``>`` or ``>=``.
-    :ivar version: A whole version.
-    :ivar written: Whether the author wrote this version, with a pre-release.
-    """
-
-    sign: str
-    version: str
-    written: bool = False
-
-    def holds(self, version: str) -> bool:
-        """Whether a version is on the right side."""
-        one, other = precedence(version), precedence(self.version)
-        if one == other:
-            return self.sign.endswith("=")
-        return (one < other) == self.sign.startswith("<")
-
-
-@frozen
-class _Partial:
-    """A version whose last numbers may be absent, or any."""
-
-    numbers: tuple[int, ...]
-    text: str
-
-    @property
-    def lowest(self) -> str:
-        """The lowest version that it stands for."""
-        if len(self.numbers) == _PARTS:
-            return self.text
-        return _dotted(self.numbers)
-
-    def above(self, place: int) -> str:
-        """The lowest version above all that share the numbers up to ``place``."""
-        kept = (*self.numbers, 0, 0, 0)[: place + 1]
-        return _dotted((*kept[:-1], kept[-1] + 1)) + "-0"
-
-
-def _dotted(numbers: tuple[int, ...]) -> str:
-    return ".".join(str(number) for number in (*numbers, 0, 0, 0)[:_PARTS])
-
-
 def admits(text: str, version: str) -> bool:
     """
     Whether a range admits a version.
@@ -181,96 +136,90 @@ def admits(text: str, version: str) -> bool:
     :param text: For which ``is_range`` holds.
     :raise ValueError: ``version`` is not a version.
     """
-    precedence(version)
-    alternatives = map(_alternative, text.split("||"))
-    return any(one is not None and _all_hold(one, version) for one in alternatives)
-
-
-def _all_hold(bounds: list[_Bound], version: str) -> bool:
-    if not all(bound.holds(version) for bound in bounds):
-        return False
+    place = precedence(version)
     numbers, _, pre_release = version.partition("+")[0].partition("-")
-    return not pre_release or any(
-        bound.written and bound.version.partition("-")[0] == numbers for bound in bounds
-    )
+    for bounds in map(_alternative, text.split("||")):
+        if bounds is not None and all(low <= place < high for low, high, _ in bounds):
+            named = [written.startswith(f"{numbers}-") for *_, written in bounds]
+            if not pre_release or any(named):
+                return True
+    return False
 
 
-def _alternative(text: str) -> list[_Bound] | None:
+def _alternative(text: str) -> list[_Bounds] | None:
     """Read what is between ``||``; ``None``: it is not of a range."""
     words = _words(text)
-    pairs = _hyphened(words) if "-" in words else _compared(text)
-    bounds: list[_Bound] = []
-    for sign, partial in pairs:
-        if partial is None:
-            return None
-        bounds += _comparator(sign, partial)
-    return bounds
+    if words[1:-1] == ["-"]:
+        read = [_bounds(">=", words[0]), _bounds("<=", words[2])]
+    else:
+        read = [_comparator(word) for word in _words(_APART.sub(r"\1", text))]
+    bounds = [one for one in read if one is not None]
+    return bounds if len(bounds) == len(read) else None
 
 
-def _hyphened(words: list[str]) -> Iterator[tuple[str, _Partial | None]]:
-    low, high = (words[0], words[-1]) if words[1:-1] == ["-"] else ("", "")
-    yield ">=", _partial(low)
-    yield "<=", _partial(high)
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(" ") if word]
 
 
-def _compared(text: str) -> Iterator[tuple[str, _Partial | None]]:
-    for word in _words(_APART.sub(r"\1", text)):
-        found = _OPERATOR.match(word)
-        sign = found[0] if found else ""
-        yield sign or "=", _partial(word[len(sign) :], sign not in _SPANS)
+def _comparator(word: str) -> _Bounds | None:
+    found = _OPERATOR.match(word)
+    sign = found[0] if found else ""
+    return _bounds(sign, word[len(sign) :], ordered=sign not in _SPANS)
 
 
-def _partial(text: str, ordered: bool = False) -> _Partial | None:
+def _bounds(sign: str, text: str, ordered: bool = False) -> _Bounds | None:
     """
-    Read a version whose last parts may be absent or any.
+    Read a version whose last numbers may be absent or any, after its operator.
 
-    :param ordered: Whether after a part that may be any, all must be.
+    :param ordered: Whether after a number that may be any, all must be.
     :return: ``None`` when it is none.
     """
     match = _PARTIAL.fullmatch(text)
-    if match is None:
+    parts = [part for part in match.groups() if part] if match else []
+    known = list(map(int, itertools.takewhile(str.isdecimal, parts)))
+    others = [int(part) for part in parts[len(known) :] if part.isdecimal()]
+    if not match or (ordered and others):
         return None
-    parts = [part for part in match.groups() if part]
-    known = list(itertools.takewhile(str.isdecimal, parts))
-    if ordered and any(part.isdecimal() for part in parts[len(known) :]):
+    if max((*known, *others), default=0) > _LARGEST_IN_RANGE:
         return None
-    if any(part.isdecimal() and int(part) > _LARGEST_IN_RANGE for part in parts):
-        return None
-    return _Partial(tuple(map(int, known)), text.removeprefix("v").partition("+")[0])
+    version = _dotted(known)
+    if len(known) == _PARTS:
+        version = text.removeprefix("v").partition("+")[0]
+    return (*_sides(sign, known, version), version)
 
 
-def _comparator(sign: str, partial: _Partial) -> Iterator[_Bound]:
-    whole = len(partial.numbers) == _PARTS
-    written = whole and "-" in partial.text
-    if sign in _SPANS or (sign == "=" and not whole):
-        yield _Bound(">=", partial.lowest, written)
-        if partial.numbers:
-            yield _Bound("<", partial.above(_fixed(sign, partial.numbers)))
-    elif whole:
-        for one in (">=", "<=") if sign == "=" else (sign,):
-            yield _Bound(one, partial.text, written)
-    else:
-        yield _half_open(sign, partial)
+def _dotted(numbers: list[int]) -> str:
+    return ".".join(str(number) for number in (*numbers, 0, 0, 0)[:_PARTS])
 
 
-def _fixed(sign: str, numbers: tuple[int, ...]) -> int:
-    """The place of the last number that must not change."""
-    if sign == "^":
-        # The first that is not zero, or the last one there is.
-        return next((n for n, number in enumerate(numbers) if number), len(numbers) - 1)
-    return len(numbers) - 1 if sign == "=" else min(1, len(numbers) - 1)
+def _sides(sign: str, numbers: list[int], lowest: str) -> tuple[Precedence, Precedence]:
+    """
+    From where up to where an operator admits versions.
+
+    :param numbers: Those that are written.
+    :param lowest: The lowest version that they stand for.
+    """
+    low = before = precedence(lowest)
+    end = after = (*low, True)
+    if len(numbers) < _PARTS:
+        before = precedence(f"{lowest}-0")
+        end, after = _above(numbers)
+    if sign in _SPANS and numbers:
+        # The first number that is not zero is the last that must not change.
+        kept = next((n for n, one in enumerate(numbers, 1) if one), _PARTS)
+        end, _ = _above(numbers[: kept if sign == "^" else 2])
+    sides = {
+        "<": (_FIRST, before),
+        "<=": (_FIRST, end),
+        ">": (after, _LAST),
+        ">=": (low, _LAST),
+    }
+    return sides.get(sign, (low, end))
 
 
-def _half_open(sign: str, partial: _Partial) -> _Bound:
-    """What ``>1.2``, ``<=1.2`` and the like mean."""
-    if not partial.numbers:
-        # All versions, or none.
-        return _Bound(
-            ">=" if "=" in sign else "<", "0.0.0" if "=" in sign else "0.0.0-0"
-        )
-    above = partial.above(len(partial.numbers) - 1)
-    if sign == ">":
-        return _Bound(">=", above.removesuffix("-0"))
-    if sign == "<=":
-        return _Bound("<", above)
-    return _Bound(sign, partial.lowest + ("-0" if sign == "<" else ""))
+def _above(numbers: list[int]) -> tuple[Precedence, Precedence]:
+    """What is above all versions that begin with some numbers, and its release."""
+    if not numbers:
+        return _LAST, _LAST
+    release = _dotted([*numbers[:-1], numbers[-1] + 1])
+    return precedence(f"{release}-0"), precedence(release)
