@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
-from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Place, Shares
+from ..concurrency.timers import Expiring
 from ..protocol import limits
 from ..protocol.errors import unavailable
 from ..system.memory import trim

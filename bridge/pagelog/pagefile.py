@@ -1,4 +1,4 @@
-"""The file of the page's log lines."""
+"""The file of the page's log lines, and what writes it in order, off the reactor."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..classes import define
 from ..datadir.ownership import NotOwnError, check, check_above, make_directories
-from ..protocol.errors import UserError
+from ..protocol.errors import BridgeError, Code, UserError, unavailable
+from ..protocol.limits import LOG_UNWRITTEN_BYTES
 from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private, write_all
 from ..system.users import is_own
 
 
 class LogFileError(UserError):
     """The log file cannot be used safely; the message gives the path and the reason."""
+
+
+_FORMER: Final = "the page's log goes on in its former file"
+_NOT_ROTATED: Final = "the page's log cannot be rotated, and will lose lines"
 
 
 @define(eq=False, repr=False)
@@ -30,17 +41,14 @@ class PageFile:
 
     :ivar path: Where it is; its older generation has ``.1`` behind the name.
     :ivar size: How many bytes it is.
-    :ivar not_rotated: Why it could not be when it was last full; empty: it was.
-    :ivar is_former: Whether no file can be opened under its name, so that lines go on
-        in the one that had it.
+    :ivar problem: Why it goes on otherwise than it should; empty: it does not.
     """
 
     path: Path
     _max_bytes: int
     _fd: int
     size: int
-    not_rotated: str = ""
-    is_former: bool = False
+    problem: str = ""
 
     @classmethod
     def open(cls, path: Path, max_bytes: int) -> PageFile:
@@ -73,14 +81,15 @@ class PageFile:
 
         :raise OSError: None of them was written.
         """
-        self.is_former = self._moved() and not self.reopen()
+        if self._moved() or self.problem == _FORMER:
+            self.reopen()
         self.size = os.fstat(self._fd).st_size
         # What has the name of a former file is another's.
         full = self.size + len(lines) > self._max_bytes
-        if self.size and full and not self.is_former:
+        if self.size and full and self.problem != _FORMER:
             self._rotate()
         # Some file systems count no links: it is asked only where it is needed.
-        if self.is_former and os.fstat(self._fd).st_nlink == 0:
+        if self.problem == _FORMER and os.fstat(self._fd).st_nlink == 0:
             raise OSError(errno.ENOENT, "it was removed, and no other can be opened")
         if self.size + len(lines) > 2 * self._max_bytes:
             os.ftruncate(self._fd, 0)
@@ -93,20 +102,16 @@ class PageFile:
             raise
         self.size += len(lines)
 
-    def reopen(self) -> bool:
-        """
-        Continue in the file that has the name now; if that fails, in this one.
-
-        :return: Whether it is that.
-        """
+    def reopen(self) -> None:
+        """Continue in the file that has the name now; if that fails, in this one."""
         try:
             _own_directory(self.path.parent)
             fd = _open(self.path)
         except (OSError, LogFileError):
-            return False
+            self.problem = _FORMER
+            return
         os.close(self._fd)
-        self._fd, self.size = fd, os.fstat(fd).st_size
-        return True
+        self._fd, self.size, self.problem = fd, os.fstat(fd).st_size, ""
 
     def close(self) -> None:
         """Close the file."""
@@ -123,16 +128,16 @@ class PageFile:
         """Start a new generation; a failure keeps the lines coming in this one."""
         if not RENAMES_OPEN_FILES:  # pragma: no cover
             os.close(self._fd)
-        self.not_rotated = ""
+        self.problem = ""
         try:
             os.replace(self.path, self.older)
         except OSError as e:
-            self.not_rotated = e.strerror or "I/O error"
+            self.problem = f"{_NOT_ROTATED}: {e.strerror or 'I/O error'}"
         if not RENAMES_OPEN_FILES:  # pragma: no cover
             self._fd = _open(self.path)
             self.size = os.fstat(self._fd).st_size
-        elif not self.not_rotated:
-            self.is_former = not self.reopen()
+        elif not self.problem:
+            self.reopen()
 
 
 def older_of(path: Path) -> Path:
@@ -187,3 +192,87 @@ def _end_line(fd: int) -> None:
         os.lseek(fd, -1, os.SEEK_END)
         if os.read(fd, 1) != b"\n":
             write_all(fd, b"\n")
+
+
+@define(eq=False, repr=False)
+class LogWriter:
+    """
+    Appends to a page file.
+
+    :ivar file: Written to in that thread only.
+    :ivar in_thread: Calls functions in a thread, the same for all: in their order.
+    """
+
+    file: PageFile
+    _in_thread: Callable[..., Deferred[Any]]
+    _unwritten: int = 0
+    _problem: str = ""
+    _closed: bool = False
+
+    _log: ClassVar[Logger] = Logger()
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether so much waits to be written that more is refused."""
+        return self._unwritten > LOG_UNWRITTEN_BYTES
+
+    def write(self, lines: bytes) -> Deferred[None]:
+        """
+        Append whole lines.
+
+        :return: Fires when they are in the file.  Fails with ``BridgeError``:
+            ``internal`` when they could not be written, ``unavailable`` when too much
+            waits already, and after ``close``.
+        """
+        if self._closed:
+            return fail(unavailable("the log file is closed"))
+        if self.overloaded:
+            return fail(unavailable("log lines come faster than they can be written"))
+        self._unwritten += len(lines)
+        writing = self._in_thread(self.file.append, lines)
+        return writing.addBoth(self._written, len(lines))
+
+    def _written(self, result: Any, size: int) -> Any:
+        self._unwritten -= size
+        if not isinstance(result, Failure):
+            self._note_problem()
+        # One of ours, that there is no thread for it, is answered as it is.
+        elif not result.check(BridgeError):
+            error = result.value
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            message = f"the log file could not be written: {reason}"
+            raise BridgeError(Code.INTERNAL, message)
+        return result
+
+    def reopen(self) -> None:
+        """Continue, with the next write, in the file that has the name now."""
+        if not self._closed:
+            self._in_thread(self.file.reopen).addCallbacks(
+                self._reopened,
+                lambda failure: self._log.failure(
+                    "the page's log file could not be reopened", failure
+                ),
+            )
+
+    def _reopened(self, result: None) -> None:
+        self._problem = ""
+        self._note_problem()
+        if not self._problem:
+            self._log.info("the page's log file is reopened")
+
+    def _note_problem(self) -> None:
+        before, self._problem = self._problem, self.file.problem
+        if self._problem not in ("", before):
+            self._log.warn("{why}", why=self._problem)
+
+    def close(self) -> Deferred[None]:
+        """
+        Accept no more lines.
+
+        :return: Fires when all accepted lines are written, and the file is
+            closed; closing again does nothing.
+        """
+        if self._closed:
+            return succeed(None)
+        self._closed = True
+        return self._in_thread(self.file.close)

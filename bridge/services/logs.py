@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
@@ -13,9 +12,9 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..concurrency.throttledcounter import ThrottledCounter
+from ..concurrency.timers import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
-from ..pagelog.writer import LogWriter
+from ..pagelog.pagefile import LogWriter
 from ..protocol import limits
 from ..protocol.budgets import TokenBucket
 from ..protocol.rules import Lenient, MaxItems
@@ -80,7 +79,6 @@ class Logs:
     _secrets: Secrets = tuple
     _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: ThrottledCounter = field(init=False)
-    _reasons: Counter[str] = field(factory=Counter, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -135,8 +133,7 @@ class Logs:
     def drop(self, records: int, why: str) -> None:
         """Count records that are not written; reported as for ``frame``."""
         if records:
-            self._reasons[why] += records
-            self._dropped.add(records)
+            self._dropped.add(why, records)
 
     def reopen(self) -> None:
         """Continue in the file that has replaced this one."""
@@ -182,11 +179,9 @@ class Logs:
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))
 
-    def _report_dropped(self, count: int) -> None:
-        reasons, self._reasons = self._reasons, Counter()
+    def _report_dropped(self, why: str, count: int) -> None:
         words = "dropped {count} log records of the page: {why}"
-        for why, records in reasons.items():
-            self._log.warn(words, count=records, why=why)
+        self._log.warn(words, count=count, why=why)
 
     @property
     def location(self) -> str:

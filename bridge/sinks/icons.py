@@ -25,8 +25,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
-from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Shares
+from ..concurrency.timers import Expiring
 from ..protocol import limits
 from ..protocol.errors import BridgeError
 

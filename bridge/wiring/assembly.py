@@ -29,8 +29,7 @@ from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
-from ..pagelog.pagefile import LogFileError, PageFile
-from ..pagelog.writer import LogWriter
+from ..pagelog.pagefile import LogFileError, LogWriter, PageFile
 from ..protocol.budgets import Rates, TokenBucket
 from ..protocol.text import Secrets
 from ..provision.hostsources import check_directory_host

@@ -5,8 +5,7 @@ from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
-from bridge.pagelog.pagefile import PageFile
-from bridge.pagelog.writer import LogWriter
+from bridge.pagelog.pagefile import LogWriter, PageFile
 from bridge.protocol import limits
 from bridge.protocol.errors import Code
 from bridge.services.logs import Logs

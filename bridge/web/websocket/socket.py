@@ -15,7 +15,7 @@ from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from ...concurrency.throttledcounter import ThrottledCounter
+from ...concurrency.timers import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import CloseCode, CloseReason, bad_request
 from ...protocol.strictjson import Size
@@ -136,7 +136,7 @@ class BridgeProtocol(FrameCodec):
         responseHeaders: list[tuple[str, str]] | None = None,
     ) -> None:
         """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
-        self.factory.handshakes_refused.add(1)
+        self.factory.handshakes_refused.add("WebSocket handshakes refused")
         error = bad_request("not a handshake of WebSocket 13")
         more = (
             (n.encode("ascii"), v.encode("ascii")) for n, v in responseHeaders or ()
@@ -155,8 +155,8 @@ class BridgeProtocol(FrameCodec):
             super()._fail_connection(code, reason)
 
 
-def _note_refused(count: int) -> None:
-    _log.info("WebSocket handshakes refused: {count}", count=count)
+def _note_refused(what: str, count: int) -> None:
+    _log.info("{what}: {count}", what=what, count=count)
 
 
 class BridgeFactory(WebSocketServerFactory):

@@ -1,7 +1,8 @@
-"""Things that are dropped when they have not been used for a while."""
+"""What a timer does later: things that expire, and events that share a log line."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -75,3 +76,48 @@ class Expiring(Generic[_T]):
                 self._sweeping = self._clock.callLater(wait, self._sweep)
                 return
             self._drop_oldest()
+
+
+_SECONDS_BETWEEN = 1.0
+
+
+@define(eq=False, repr=False)
+class ThrottledCounter:
+    """
+    Counts, and reports the counts at most once a second.
+
+    Counts in between are reported when that second is over.
+
+    :ivar _report: Called with each kind, and its count since the last call.
+    """
+
+    _clock: IReactorTime
+    _report: Callable[[str, int], None]
+    _counts: Counter[str] = field(factory=Counter, init=False)
+    _next: float = float("-inf")
+    _later: IDelayedCall | None = None
+    _closed: bool = False
+
+    def add(self, kind: str, number: int = 1) -> None:
+        """Count ``number`` more of a kind."""
+        self._counts[kind] += number
+        wait = self._next - self._clock.seconds()
+        if wait <= 0 or self._closed:
+            self.flush()
+        elif self._later is None:
+            self._later = self._clock.callLater(wait, self.flush)
+
+    def close(self) -> None:
+        """Report what was not reported yet; later counts are reported at once."""
+        self._closed = True
+        self.flush()
+
+    def flush(self) -> None:
+        """Report now what was not reported yet."""
+        if self._later is not None and self._later.active():
+            self._later.cancel()
+        self._later = None
+        counts, self._counts = self._counts, Counter()
+        self._next = self._clock.seconds() + _SECONDS_BETWEEN
+        for kind, count in counts.items():
+            self._report(kind, count)

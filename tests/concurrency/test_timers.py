@@ -1,9 +1,9 @@
-"""What is dropped when it has not been used for a while."""
+"""Tests for bridge.concurrency.timers."""
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.concurrency.expiring import Expiring
+from bridge.concurrency.timers import Expiring, ThrottledCounter
 
 
 class ExpiringTests(SynchronousTestCase):
@@ -39,3 +39,26 @@ class ExpiringTests(SynchronousTestCase):
         self.kept.close()
         self.assertEqual(self.dropped, ["a", "b"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+
+class TallyTests(SynchronousTestCase):
+    def test_the_rest(self) -> None:
+        """At the end the rest is reported, once, and what comes later at once."""
+        clock = Clock()
+        printed: list[tuple[str, int]] = []
+        tally = ThrottledCounter(clock, lambda *counted: printed.append(counted))
+        for kind in "aab":
+            tally.add(kind)
+        tally.flush()
+        tally.flush()
+        found = [("a", 1), ("a", 1), ("b", 1)]
+        self.assertEqual(printed, found)
+        tally.add("a", 2)
+        clock.advance(1)
+        found.append(("a", 2))
+        self.assertEqual(printed, found)
+        tally.add("a", 2)
+        tally.close()
+        tally.add("a", 3)
+        self.assertEqual(printed, [*found, ("a", 2), ("a", 3)])
+        self.assertEqual(clock.getDelayedCalls(), [])
