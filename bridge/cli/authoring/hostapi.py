@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +21,8 @@ from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.text import escaped
-from .programs import find_program
+from ..terminal import CommandError
+from .programs import find_program, run
 from .reading import read_text
 from .report import left_out
 
@@ -132,20 +132,12 @@ def check_types(
     """
     config = tree.parent / _CONFIG
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
+    command = [compiler, "--pretty", "false", "--project", config.name]
+    environ = _environment(search_path)
     try:
-        done = subprocess.run(  # noqa: S603 - no shell; found on the user's own PATH
-            [compiler, "--pretty", "false", "--project", config.name],
-            cwd=tree.parent,
-            env=_environment(search_path),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TYPES_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise left_out(f"{COMPILER} took longer than {TYPES_SECONDS:g} s") from None
-    except OSError as e:
-        raise left_out(f"{COMPILER} cannot be run: {e.strerror}") from None
+        done = run(COMPILER, command, tree.parent, environ, TYPES_SECONDS)
+    except CommandError as e:
+        raise left_out(str(e)) from None
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     broken = next(filter(_is_unlocated, lines), "")
     if done.returncode and (broken or not any(map(_ERROR.match, lines))):

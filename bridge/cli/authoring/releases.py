@@ -28,8 +28,8 @@ from ...protocol.text import shown
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from . import worktree
-from .git import git, printed, typed_git
 from .keyfiles import SigningKey
+from .programs import git, printed, typed_git
 
 PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""

@@ -21,8 +21,8 @@ from ...protocol.limits import TREE_BYTES, TREE_DEPTH
 from ...protocol.text import shown
 from ...settings.options import Paths
 from ..terminal import CommandError, first_of, reported
-from .git import git, printed
 from .keyfiles import SigningKey
+from .programs import git, printed
 
 _NO_FILES: Final = ("120000", "160000")
 """The modes of links and submodules."""

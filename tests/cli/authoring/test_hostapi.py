@@ -175,7 +175,7 @@ class TypesTests(SynchronousTestCase):
         """What fails, takes too long or cannot be run has not checked anything."""
         self.assertIn("it ended with 3", self.fake("exit 3"))
         self.patch(module, "TYPES_SECONDS", 0.2)
-        self.assertEqual(self.fake("exec sleep 60"), "tsc took longer than 0.2 s")
+        self.assertEqual(self.fake("exec sleep 60"), "tsc took over 0.2 s")
         with self.assertRaisesRegex(EndedError, "cannot be run: No such file"):
             hostapi.check_types("/none", "", self.tree, HOST, MODULE)
 

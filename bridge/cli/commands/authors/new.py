@@ -27,7 +27,7 @@ from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
 from ....settings.options import Paths
-from ...authoring.git import git
+from ...authoring.programs import git
 from ...authoring.worktree import GIT_FOLDER, HOST_LINK, is_work_tree
 from ...command import command, prefix_of
 from ...terminal import CommandError, reported

@@ -21,8 +21,8 @@ from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree
-from ...authoring.git import typed_git
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
+from ...authoring.programs import typed_git
 from ...command import command, directory_argument, json_option, path_option
 from ...terminal import print_result, reported, write_private
 

@@ -187,7 +187,7 @@ class WorkTreeTests(SignTestCase):
             self.assert_refused("git is needed for a git work tree")
             (self.root / "git").write_text("")
             (self.root / "git").chmod(0o755)
-            self.assert_refused("git cannot be run: Exec format error")
+            self.assert_refused("git config cannot be run: Exec format error")
 
 
 class VerifyTests(SignTestCase):

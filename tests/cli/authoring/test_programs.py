@@ -1,9 +1,9 @@
-"""How git is run on a work tree that a stranger may have made."""
+"""How programs are run on a tree that a stranger may have made."""
 
 import os
 
-from bridge.cli.authoring import git as module
-from bridge.cli.authoring.git import git as read_git
+from bridge.cli.authoring import programs as module
+from bridge.cli.authoring.programs import git as read_git
 from bridge.cli.authoring.worktree import check_clean, head, published, since_signed
 from bridge.cli.terminal import CommandError
 
