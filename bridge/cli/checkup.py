@@ -41,14 +41,7 @@ from ..store.generations import Generations, RepairableError, StoreError, read_s
 from ..store.tables import Tables
 from ..system.locks import is_held
 from ..system.users import is_own
-from .session import (
-    UNASKED,
-    connect,
-    is_dev,
-    listens_on,
-    other_daemons,
-    upgrade_problem,
-)
+from .session import UNASKED, connect, listens_on, other_daemons
 from .terminal import counted
 
 _WITH_SERVER: Final = frozenset({"GNOME", "KDE", "MATE", "X-Cinnamon", "XFCE"})
@@ -299,11 +292,11 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
         session.close()
         version = visible(str(session.welcome.get("version")))
         text = f"version {version} listens on {address}"
-        if is_dev(session.welcome):
+        if session.is_dev:
             text += f" with --dev: {UNASKED}"
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix), True
-        if problem := upgrade_problem(place, session.welcome):
+        if problem := session.upgrade_problem():
             why, _, fix = problem.partition("; ")
             return Finding(name, Level.NOTE, f"{text}; {why}", fix), False
         return Finding(name, Level.OK, text), False

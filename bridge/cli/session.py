@@ -70,6 +70,26 @@ class Session:
     _ref: str = field(default="", init=False)
     _step: Any = field(default=None, init=False)
 
+    @property
+    def is_dev(self) -> bool:
+        """Whether the daemon was started with ``--dev``."""
+        return "remote" in self.welcome.get("services", {})
+
+    @property
+    def shows_prompts(self) -> bool:
+        """Whether the daemon can ask its user."""
+        about = self.welcome.get("services", {}).get("plugins", {})
+        cannot = str(about.get("confirmation", "none")).startswith("none")
+        return not (cannot or self.is_dev)
+
+    def upgrade_problem(self) -> str:
+        """Return that the daemon is not what is installed, and what to do; or ""."""
+        if self.welcome.get("version") == __version__:
+            return ""
+        is_service = is_service_of(self.place)
+        fix = f"run: systemctl --user restart {UNIT}" if is_service else "restart it"
+        return f"{__version__} is installed, but the daemon of before still runs; {fix}"
+
     def call(self, service: str, method: str, /, **params: Any) -> Any:
         """
         Call one method, and wait for as long as it takes.
@@ -255,33 +275,12 @@ def connect(place: Paths, as_json: bool = False, *, dev: bool = False) -> Sessio
             "the daemon has ended, or too many commands use it; try again"
         )
         made.settimeout(None)
-        if dev and not is_dev(session.welcome):
+        if dev and not session.is_dev:
             why = f"the daemon of {data.root} was started without --dev"
             raise NoDaemonError(f"{why}; end it, and run: {start}")
         undo.pop_all()
-    session.progress.prompts = shows_prompts(session.welcome)
+    session.progress.prompts = session.shows_prompts
     return session
-
-
-def is_dev(welcome: Any) -> bool:
-    """Whether a daemon that welcomes so was started with ``--dev``."""
-    return "remote" in welcome.get("services", {})
-
-
-def upgrade_problem(place: Paths, welcome: Any) -> str:
-    """Return that a daemon is not the one that is installed, and what to do; or ""."""
-    if welcome.get("version") == __version__:
-        return ""
-    is_service = is_service_of(place)
-    fix = f"run: systemctl --user restart {UNIT}" if is_service else "restart it"
-    return f"{__version__} is installed, but the daemon of before still runs; {fix}"
-
-
-def shows_prompts(welcome: Any) -> bool:
-    """Whether a daemon that welcomes so can ask its user."""
-    about = welcome.get("services", {}).get("plugins", {})
-    cannot = str(about.get("confirmation", "none")).startswith("none")
-    return not (cannot or is_dev(welcome))
 
 
 def _check_running(place: Paths, start: str) -> None:

@@ -15,6 +15,7 @@ from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.commands import status
+from bridge.cli.session import Session
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
 from bridge.freedesktop.messages import DesktopError
@@ -321,7 +322,8 @@ class DaemonTests(SynchronousTestCase):
         why = "running, but cannot be used: the daemon does not answer"
         fix = "end it, and start it again"
         self.assertEqual(found, Finding("daemon", WRONG, why, fix))
-        welcomed = Mock(welcome={"version": "0"})
+        welcomed = Session(self.place, Mock(), Mock())
+        welcomed.welcome = {"version": "0"}
         with patch.object(checkup, "connect", return_value=welcomed):
             found = self.found()
         self.assertEqual((found.level, found.fix), (NOTE, "restart it"))

@@ -33,7 +33,7 @@ from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
 from ..hostpage import browse, check_own_host, page_endpoint, serve_page
-from ..session import UNASKED, connect, is_dev
+from ..session import UNASKED, connect
 from ..terminal import CommandError, confirmed, print_line
 
 PAGE_PORT: Final = 42082
@@ -263,7 +263,7 @@ def _approves_all(place: Paths) -> bool:
     with suppress(UserError):
         session = connect(place)
         session.close()
-        return is_dev(session.welcome)
+        return session.is_dev
     return False
 
 

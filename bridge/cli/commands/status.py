@@ -28,14 +28,7 @@ from ..command import (
     json_option,
 )
 from ..installed import is_on, read_plugins
-from ..session import (
-    UNASKED,
-    Session,
-    connect,
-    is_dev,
-    shows_prompts,
-    upgrade_problem,
-)
+from ..session import UNASKED, Session, connect
 from ..terminal import print_result
 
 _SHOWN_PROBLEMS: Final = 3
@@ -138,7 +131,7 @@ def of_daemon(session: Session) -> Overview:
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
         updates=updates,
         unknown=unknown,
-        problems=problems_of(welcome, plugins, built, session.place),
+        problems=problems_of(session, plugins, built),
     )
 
 
@@ -182,26 +175,25 @@ def built_at(bundle: Path) -> str | None:
 
 
 def problems_of(
-    welcome: Any, plugins: list[dict[str, Any]], built: str | None, place: Paths
+    session: Session, plugins: list[dict[str, Any]], built: str | None
 ) -> list[str]:
     """
     List what is wrong with a running daemon.
 
-    :param welcome: See ``Connection``.
     :param plugins: See ``bridge.cli.installed.read_plugins``.
     :param built: See ``built_at``.
     """
-    about, where = welcome["services"]["plugins"], place.typed
+    about, where = session.welcome["services"]["plugins"], session.place.typed
     problems = []
-    if older := upgrade_problem(place, welcome):
+    if older := session.upgrade_problem():
         problems.append(older)
     if reason := about.get("cannotBuild"):
         problems.append(str(reason))
     elif built is None:
         problems.append(f"there is no bundle; run: plugin-bridge setup {where}")
-    if is_dev(welcome):
+    if session.is_dev:
         problems.append(f"--dev is on: {UNASKED}")
-    elif not shows_prompts(welcome):
+    elif not session.shows_prompts:
         problems.append(
             "plugins can't be installed or updated, since no prompt can be shown; run: "
             f"plugin-bridge doctor {where}"

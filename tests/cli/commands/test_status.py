@@ -1,7 +1,7 @@
 """What ``status`` shows."""
 
 import os
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -10,7 +10,7 @@ from bridge import __version__
 from bridge.cli import checkup, session
 from bridge.cli.command import NoDaemonError
 from bridge.cli.commands.status import Overview, problems_of
-from bridge.cli.session import connect, other_daemons
+from bridge.cli.session import Session, connect, other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
@@ -50,24 +50,25 @@ class OverviewTests(SynchronousTestCase):
         """A daemon that cannot build, cannot ask or approves everything is wrong."""
         place = locate("reference", fresh_directory(self), None)
         good = {"plugins": {"confirmation": "a notification"}}
-        welcome = {"version": __version__, "services": good}
-        self.assertEqual(problems_of(welcome, [], "now", place), [])
+        asked = Session(place, Mock(), Mock())
+        asked.welcome = welcome = {"version": __version__, "services": good}
+        self.assertEqual(problems_of(asked, [], "now"), [])
         about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
         welcome["services"] = {"plugins": about}
-        found = problems_of(welcome, plugins, None, place)
+        found = problems_of(asked, plugins, None)
         self.assertEqual(found[0], "cannot build: x")
         self.assertTrue(found[1].endswith(f"run: plugin-bridge doctor {place.typed}"))
         self.assertEqual(found[2:], ["p is left out of builds: policy: y"])
         # It asks nobody, so it needs no prompt.
         welcome["services"] = {"plugins": about, "remote": {}}
-        found = problems_of(welcome, [], "now", place)
+        found = problems_of(asked, [], "now")
         self.assertEqual(len(found), 2)
         self.assertIn("--dev is on", found[1])
         # After an upgrade the daemon of before still runs.
         welcome |= {"services": good, "version": "0"}
         with patch.object(session, "is_service_of", return_value=True):
-            found = problems_of(welcome, [], None, place)
+            found = problems_of(asked, [], None)
         self.assertIn("; run: systemctl --user restart plugin-bridge", found[0])
         self.assertIn("there is no bundle; run: plugin-bridge setup --host", found[1])
 
