@@ -22,11 +22,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import (
+from ..freedesktop.connection import DesktopError
+from ..freedesktop.notifications import (
     NEVER_MS,
-    Desktop,
     Note,
+    Notifications,
     QuestionExpiredError,
     Urgency,
 )
@@ -72,7 +72,7 @@ class DevApprover:
     :ivar application: What users know the host application by.
     """
 
-    _notifications: Desktop
+    _notifications: Notifications
     _application: str
     description: str = (
         "none: --dev approves every privileged operation and only notifies"
@@ -119,7 +119,7 @@ class DesktopApprover:
     :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
-    _notifications: Desktop
+    _notifications: Notifications
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
@@ -189,7 +189,9 @@ class DesktopApprover:
         return f"{name}-{self._random(_KEY_BYTES).hex()}"
 
 
-def native_approver(reactor: Any, notifications: Desktop, application: str) -> Approver:
+def native_approver(
+    reactor: Any, notifications: Notifications, application: str
+) -> Approver:
     """
     Return the approver of this system; without a desktop it refuses, and says so.
 

@@ -17,8 +17,8 @@ from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_above, check_tree
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import TokenError, read_token
-from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import Desktop
+from ..freedesktop.connection import DesktopError
+from ..freedesktop.notifications import Notifications
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
 from ..plugins.installed.records import Record, read_records
@@ -329,7 +329,7 @@ def _start(place: Paths) -> str:
 
 
 async def notification_server(
-    notifications: Desktop, no_prompts: bool = False
+    notifications: Notifications, no_prompts: bool = False
 ) -> Finding:
     """
     Find the program that shows prompts, and how to answer them there.

@@ -20,8 +20,7 @@ from ..classes import define
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS, DESKTOP_SECONDS
 from ..system.users import is_own
-from .connection import SessionBusConnection, connect
-from .messages import DesktopError, Signal
+from .connection import DesktopError, SessionBusConnection, connect
 
 FIRST_PAUSE_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
@@ -37,8 +36,8 @@ class User(Protocol):
         :raise DesktopError: It can't be used.
         """
 
-    def received(self, signal: Signal) -> None:
-        """Receive a signal."""
+    def received(self, signal: Any) -> None:
+        """Receive a signal; see ``SessionBusConnection``."""
 
     def lost(self) -> None:
         """Handle the loss of the connection."""
@@ -50,12 +49,13 @@ class Bus:
     Keeps a connection to the session bus.
 
     :ivar environ: The environment with the address of the bus; read for each attempt.
+    :ivar link: The connection; ``None`` without one.
     """
 
     _reactor: Any
     _environ: Mapping[str, str]
     _user: User
-    _link: SessionBusConnection | None = field(default=None, init=False)
+    link: SessionBusConnection | None = field(default=None, init=False)
     _since: float = field(default=0.0, init=False)
     _attempt: Deferred[SessionBusConnection] | None = field(default=None, init=False)
     _waiting: list[Deferred[SessionBusConnection]] = field(factory=list, init=False)
@@ -65,11 +65,6 @@ class Bus:
     _gone: Deferred[None] | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
-
-    @property
-    def link(self) -> SessionBusConnection | None:
-        """The connection; ``None`` without one."""
-        return self._link
 
     def start(self) -> None:
         """Connect, and stay connected from now on."""
@@ -86,8 +81,8 @@ class Bus:
         """
         if self._is_closed:
             return fail(_stopping())
-        if self._link is not None:
-            return succeed(self._link)
+        if self.link is not None:
+            return succeed(self.link)
         waiting: Deferred[SessionBusConnection] = Deferred()
         self._waiting.append(waiting)
         self.start()
@@ -99,11 +94,10 @@ class Bus:
         self._stop_retry()
         if self._attempt is not None:
             self._attempt.cancel()
-        if self._link is None:
+        link = self.link
+        if link is None:
             return succeed(None)
-        link = self._link
-        gone: Deferred[None] = Deferred()
-        self._gone = gone
+        self._gone = gone = Deferred[None]()
         link.close()
         # A bus that reads no more would keep the daemon from ending.
         return gone.addTimeout(CLOSE_SECONDS, self._reactor, lambda _, __: link.drop())
@@ -130,7 +124,7 @@ class Bus:
         return await connect(self._reactor, sockets[-1], self._user.received)
 
     def _connected(self, link: SessionBusConnection) -> None:
-        self._link, self._attempt = link, None
+        self.link, self._attempt = link, None
         self._since = self._reactor.seconds()
         link.lost = self._lost
         for waiter in self._released():
@@ -155,7 +149,7 @@ class Bus:
         return released
 
     def _lost(self) -> None:
-        self._link = None
+        self.link = None
         if not self._is_closed:
             self._log.info("desktop: the session bus was lost")
             if self._reactor.seconds() - self._since > DESKTOP_RETRY_SECONDS:
@@ -167,23 +161,15 @@ class Bus:
 
     def _retry_later(self) -> None:
         """Schedule another attempt, with a longer pause each time."""
-        if self._is_closed or not self._may_appear():
-            return
-        self._retry = self._reactor.callLater(self._pause, self._again)
-        longer = max(2 * self._pause, FIRST_PAUSE_SECONDS)
-        self._pause = min(longer, DESKTOP_RETRY_SECONDS)
-
-    def _may_appear(self) -> bool:
-        return IReactorUNIX.providedBy(self._reactor) and names_bus(self._environ)
-
-    def _again(self) -> None:
-        self._retry = None
-        self.start()
+        may_appear = IReactorUNIX.providedBy(self._reactor) and names_bus(self._environ)
+        if may_appear and not self._is_closed:
+            self._retry = self._reactor.callLater(self._pause, self.start)
+            longer = max(2 * self._pause, FIRST_PAUSE_SECONDS)
+            self._pause = min(longer, DESKTOP_RETRY_SECONDS)
 
     def _stop_retry(self) -> None:
-        if self._retry is not None:
+        if self._retry is not None and self._retry.active():
             self._retry.cancel()
-            self._retry = None
 
 
 def _stopping() -> DesktopError:

@@ -8,7 +8,7 @@ their sender), and waiting callers learn of a loss after the bookkeeping is done
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 from twisted.internet.defer import Deferred
@@ -23,11 +23,51 @@ from txdbus.error import RemoteError
 from txdbus.message import MethodCallMessage
 from txdbus.objects import DBusObjectHandler
 
+from ..classes import frozen
 from ..protocol.limits import DESKTOP_SECONDS
 from ..protocol.text import ascii_line
-from .messages import BUS, Call, DesktopError, Signal
 
 _REASON_CHARACTERS: Final = 60
+
+
+class Byte(int):
+    """A number that goes over the bus as a byte (``y``) where any type may stand."""
+
+    dbusSignature: Final = "y"
+
+
+class DesktopError(Exception):
+    """
+    The desktop could not be reached, or did not do what was asked.
+
+    The message is ours and of one line; nothing in it came over the bus.
+    """
+
+
+@frozen
+class RemoteInterface:
+    """
+    An interface of an object of a program on the bus.
+
+    :ivar destination: The program's unique name (``:1.7``), or the bus's own; replies
+        of anybody else are refused.
+    """
+
+    destination: str
+    path: str
+    interface: str
+
+    def sent(self, signal: Any, name: str, signature: str) -> bool:
+        """Whether it was this that sent a signal, with arguments of these types."""
+        come = signal.sender, signal.path, signal.interface
+        ours = self.destination, self.path, self.interface
+        return come == ours and (signal.member, signal.signature) == (name, signature)
+
+
+BUS: Final = RemoteInterface(
+    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"
+)
+"""The bus itself; no program can send under its name."""
 
 
 class _External(ClientAuthenticator):
@@ -44,12 +84,13 @@ class SessionBusConnection(DBusClientConnection):
     """
     A connection to a bus.
 
-    :ivar received: Called with each ``Signal``.
+    :ivar received: Called with each signal, which anybody may have sent: ask whether
+        a ``RemoteInterface`` did.
     :ivar lost: Called once, when a connection that was made is lost.
     """
 
     authenticator = _External
-    received: Callable[[Signal], object]
+    received: Callable[[Any], object]
     lost: Callable[[], object]
 
     _log: ClassVar[Logger] = Logger()
@@ -59,39 +100,46 @@ class SessionBusConnection(DBusClientConnection):
         self._is_lost = False
         self._pendingCalls: dict[int, tuple[Deferred[Any], Any]] = {}
 
-    def call(self, call: Call) -> Deferred[tuple[Any, ...]]:
+    def call(
+        self, remote: RemoteInterface, method: str, *given: Any
+    ) -> Deferred[tuple[Any, ...]]:
         """
         Call a method; the caller decides how long it waits.
 
+        :param given: If it takes arguments: their types, as D-Bus writes them, and a
+            list of them.
         :return: Fires with the results.  Fails with ``DesktopError`` when they are an
             error or another program's, and when the connection is lost.
         """
-        return Deferred.fromCoroutine(self._call(call))
+        return Deferred.fromCoroutine(self._call(remote, method, *given))
 
-    async def _call(self, call: Call) -> tuple[Any, ...]:
+    async def _call(
+        self, remote: RemoteInterface, method: str, *given: Any
+    ) -> tuple[Any, ...]:
         if self._is_lost:
             raise DesktopError("the session bus is gone")
-        message = _message(call)
+        message = _message(remote, method, *given)
         try:
             reply = await self.callRemoteMessage(message)
         except RemoteError as e:
             # Its message is in the server's words; of its name the end says enough.
             why = ascii_line(e.errName.rpartition(".")[2], _REASON_CHARACTERS)
-            text = f"{call.method} was refused on the session bus: {why}"
+            text = f"{method} was refused on the session bus: {why}"
             raise DesktopError(text) from None
         except ConnectionClosed:
             raise DesktopError("the session bus is gone") from None
         finally:
             # txdbus keeps one that is waited for no more.
             self._pendingCalls.pop(message.serial, None)
-        if reply.sender != call.remote.destination:
+        if reply.sender != remote.destination:
             raise DesktopError("another program answered")
         return tuple(reply.body or ())
 
-    def send(self, call: Call) -> None:
-        """Call a method whose result nothing depends on."""
+    def send(self, remote: RemoteInterface, method: str, *given: Any) -> None:
+        """Call a method as ``call`` does, when nothing depends on its result."""
         if not self._is_lost:
-            self.callRemoteMessage(_message(call, expects_reply=False))
+            message = _message(remote, method, *given, expects_reply=False)
+            self.callRemoteMessage(message)
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -104,16 +152,7 @@ class SessionBusConnection(DBusClientConnection):
     def signalReceived(self, signal: Any) -> None:
         """Pass a signal on; see ``txdbus.client``."""
         try:
-            self.received(
-                Signal(
-                    signal.sender or "",
-                    signal.path or "",
-                    signal.interface or "",
-                    signal.member or "",
-                    signal.signature or "",
-                    tuple(signal.body or ()),
-                )
-            )
+            self.received(signal)
         except Exception:  # noqa: BLE001
             self._log.failure("a signal could not be handled")
 
@@ -121,7 +160,7 @@ class SessionBusConnection(DBusClientConnection):
         """Send the bus its hello; see ``txdbus.protocol``."""
         # Answers every caller that we export no object.
         self.objHandler = DBusObjectHandler(self)
-        self.call(Call(BUS, "Hello")).addCallbacks(self._named, self._not_made)
+        self.call(BUS, "Hello").addCallbacks(self._named, self._not_made)
 
     def _named(self, result: tuple[Any, ...]) -> None:
         (self.busName,) = result
@@ -152,7 +191,7 @@ class SessionBusConnection(DBusClientConnection):
 
 
 def connect(
-    reactor: Any, path: str, received: Callable[[Signal], object]
+    reactor: Any, path: str, received: Callable[[Any], object]
 ) -> Deferred[Any]:
     """
     Connect to the bus at a Unix socket.
@@ -186,17 +225,24 @@ def connect(
     )
 
 
-def _message(call: Call, *, expects_reply: bool = True) -> MethodCallMessage:
+def _message(
+    remote: RemoteInterface,
+    method: str,
+    signature: str = "",
+    arguments: Sequence[Any] = (),
+    *,
+    expects_reply: bool = True,
+) -> MethodCallMessage:
     try:
         return MethodCallMessage(
-            call.remote.path,
-            call.method,
-            interface=call.remote.interface,
-            destination=call.remote.destination,
-            signature=call.signature or None,
-            body=list(call.arguments),
+            remote.path,
+            method,
+            interface=remote.interface,
+            destination=remote.destination,
+            signature=signature or None,
+            body=list(arguments),
             expectReply=expects_reply,
         )
     # The library raises what its code happens to run into: IndexError, ...
     except Exception:  # noqa: BLE001
-        raise DesktopError(f"{call.method} cannot be written for the bus") from None
+        raise DesktopError(f"{method} cannot be written for the bus") from None

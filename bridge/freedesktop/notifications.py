@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from enum import IntEnum
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, field
@@ -17,12 +18,16 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ..classes import define
+from ..classes import define, frozen
 from ..protocol.limits import DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus
-from .connection import SessionBusConnection
-from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
-from .notes import Note, QuestionExpiredError, Server
+from .connection import (
+    BUS,
+    Byte,
+    DesktopError,
+    RemoteInterface,
+    SessionBusConnection,
+)
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
@@ -31,6 +36,62 @@ _EXPIRED: Final = 1
 _MAX_ID: Final = 2**32 - 1
 # More than are closed at once, as by somebody who clears them all.
 _EARLY_NOTES: Final = 1024
+
+DEFAULT_MS: Final = -1
+NEVER_MS: Final = 0
+
+
+class Urgency(IntEnum):
+    """The urgency of a note; servers never let a critical one expire."""
+
+    LOW = 0
+    NORMAL = 1
+    CRITICAL = 2
+
+
+@frozen
+class Note:
+    """
+    What is shown.
+
+    :ivar application: The sender, as users know it.
+    :ivar body: Text; a server of ``body-markup`` reads it as markup.
+    :ivar icon: The name of an icon; empty for none.
+    :ivar image_path: An absolute path of a picture; empty for none.
+    :ivar desktop_entry: The name of a ``.desktop`` file without its ending.
+    :ivar expire_ms: Milliseconds; ``DEFAULT_MS`` leaves it to the server.
+    """
+
+    application: str
+    summary: str
+    body: str = ""
+    icon: str = ""
+    urgency: Urgency = Urgency.NORMAL
+    suppress_sound: bool = False
+    image_path: str = ""
+    desktop_entry: str = ""
+    expire_ms: int = DEFAULT_MS
+
+
+@frozen
+class Server:
+    """
+    A notification server.
+
+    :ivar owner: Its unique name on the bus.
+    :ivar name: Its own name, such as ``dunst``; untrusted text.
+    :ivar version: Its version; untrusted text.
+    :ivar capabilities: What it can do, such as ``actions`` and ``body-markup``.
+    """
+
+    owner: str
+    name: str
+    version: str
+    capabilities: frozenset[str]
+
+
+class QuestionExpiredError(DesktopError):
+    """The server closed a question before it was answered."""
 
 
 @define(eq=False, repr=False)
@@ -42,6 +103,8 @@ class Notifications:
     the bus can send one, to anybody, under any interface.
 
     :ivar environ: See ``Bus``.
+    :ivar server: The server that was last asked what it can do, while it is there.
+    :ivar changed: Called when ``health`` has changed.
     """
 
     _reactor: Any
@@ -51,7 +114,7 @@ class Notifications:
     _can_be_started: bool = field(default=False, init=False)
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
-    _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
+    changed: Callable[[], object] = field(default=lambda: None, init=False)
     # The questions that are on their way, and the keys of their buttons.
     _asking: dict[Deferred[None], set[str]] = field(factory=dict, init=False)
     # How notes ended meanwhile.
@@ -69,10 +132,12 @@ class Notifications:
 
     @property
     def health(self) -> str:
+        """``up`` while a notification server is there, else ``down``."""
         return "up" if self._owner else "down"
 
     @property
     def is_expected(self) -> bool:
+        """Whether one may come: none was looked for yet, or the bus can start one."""
         return self._can_be_started or not self._has_looked
 
     def start(self) -> None:
@@ -91,9 +156,23 @@ class Notifications:
         return asked.addCallback(lambda _: self._bus.close())
 
     def look(self) -> Deferred[None]:
+        """
+        Look for a server without starting one.
+
+        One that is started before its display is there ends, and keeps the bus from
+        starting another for two minutes, in which no program can show a notification.
+
+        :return: Fires when one answers, or could be started; fails with
+            ``DesktopError`` within five seconds.
+        """
         return self._in_time(self._look()).addBoth(self._looked)
 
     def find(self) -> Deferred[Server]:
+        """
+        Return the current server; without one, ask the bus to start it.
+
+        :return: Fails with ``DesktopError`` within five seconds.
+        """
         return self._in_time(self._find()).addBoth(self._looked)
 
     def _looked(self, result: Any) -> Any:
@@ -101,6 +180,11 @@ class Notifications:
         return result
 
     def show(self, note: Note) -> Deferred[None]:
+        """
+        Show a note.
+
+        :return: Fires when a server has taken it; fails with ``DesktopError``.
+        """
         return self._in_time(self._show(note))
 
     def _in_time(self, asking: Coroutine[Deferred[Any], Any, Any]) -> Deferred[Any]:
@@ -111,16 +195,22 @@ class Notifications:
     def ask(
         self, note: Note, actions: Sequence[tuple[str, str]]
     ) -> Deferred[str | None]:
+        """
+        Show a note with buttons until one is pressed.
+
+        :param actions: The key and the label of each.
+        :return: Fires with the key of the action that the user chose, or ``None`` when
+            the note was closed without one.  Fails with ``QuestionExpiredError`` when
+            its server let it expire, and with ``DesktopError`` when it can't be shown,
+            as by a server without buttons, and when the server or the bus is gone.
+            Cancelling it withdraws the note.
+        """
         answer: Deferred[str | None] = Deferred(self._withdraw)
         asking = Deferred.fromCoroutine(self._ask(note, actions, answer))
         asking.addErrback(_fail, answer)
         self._asking[asking] = {key for key, _ in actions}
         asking.addBoth(lambda _: self._asked(asking))
         return answer
-
-    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
-        self._watchers.append(changed)
-        return lambda: self._watchers.remove(changed)
 
     async def joined(self, link: SessionBusConnection) -> None:
         """Follow the owner of the server's name; see ``bridge.freedesktop.bus``."""
@@ -130,23 +220,23 @@ class Notifications:
             f"type='signal',sender='{SERVICE}',path='{REMOTE.path}',"
             f"interface='{SERVICE}'",
         ):
-            await link.call(Call(BUS, "AddMatch", "s", [rule]))
-        (names,) = await link.call(Call(BUS, "ListActivatableNames"))
+            await link.call(BUS, "AddMatch", "s", [rule])
+        (names,) = await link.call(BUS, "ListActivatableNames")
         self._can_be_started = SERVICE in names
         self._own(await _owner(link))
 
-    def received(self, signal: Signal) -> None:
+    def received(self, signal: Any) -> None:
         """Receive a signal; anybody may have sent it."""
         server = _remote(self._owner)
-        if signal.is_of(BUS, "NameOwnerChanged", "sss"):
-            name, _, owner = signal.arguments
+        if BUS.sent(signal, "NameOwnerChanged", "sss"):
+            name, _, owner = signal.body
             if name == SERVICE:
                 self._own(owner)
-        elif signal.is_of(server, "ActionInvoked", "us"):
-            number, choice = signal.arguments
+        elif server.sent(signal, "ActionInvoked", "us"):
+            number, choice = signal.body
             self._ended((self._owner, number), choice)
-        elif signal.is_of(server, "NotificationClosed", "uu"):
-            number, reason = signal.arguments
+        elif server.sent(signal, "NotificationClosed", "uu"):
+            number, reason = signal.body
             self._ended((self._owner, number), reason)
 
     def lost(self) -> None:
@@ -168,8 +258,8 @@ class Notifications:
         owner = self._owner
         if self.server is None:
             remote = _remote(owner)
-            capabilities = await link.call(Call(remote, "GetCapabilities"))
-            described = await link.call(Call(remote, "GetServerInformation"))
+            capabilities = await link.call(remote, "GetCapabilities")
+            described = await link.call(remote, "GetServerInformation")
             server = _server(owner, capabilities, described)
             if owner != self._owner:
                 raise _gone()
@@ -179,7 +269,7 @@ class Notifications:
     async def _have_one_started(self, link: SessionBusConnection) -> None:
         # Refused when there is none to start; one may run by now all the same.
         with contextlib.suppress(DesktopError):
-            await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
+            await link.call(BUS, "StartServiceByName", "su", [SERVICE, 0])
         self._own(await _owner(link))
         if not self._owner:
             raise _no_server()
@@ -187,7 +277,7 @@ class Notifications:
     async def _show(self, note: Note) -> None:
         server = await self.find()
         link = await self._bus.connected()
-        await link.call(notify_call(_remote(server.owner), note, ()))
+        await _notify(link, server, note, ())
 
     async def _ask(
         self,
@@ -202,10 +292,9 @@ class Notifications:
         link = await self._bus.connected()
         if answer.called:
             return
-        call = notify_call(_remote(server.owner), note, actions)
         late = self._reactor.callLater(DESKTOP_SECONDS, _fail, _no_server(), answer)
         try:
-            number = _id(await link.call(call))
+            number = _id(await _notify(link, server, note, actions))
         finally:
             if late.active():
                 late.cancel()
@@ -262,8 +351,7 @@ class Notifications:
     def _close(self, owner: str, number: int) -> None:
         if self._bus.link is not None:
             self._closing.append((owner, number))
-            call = Call(_remote(owner), "CloseNotification", "u", [number])
-            self._bus.link.send(call)
+            self._bus.link.send(_remote(owner), "CloseNotification", "u", [number])
 
     def _own(self, owner: str) -> None:
         """Use ``owner`` as the server; what another one shows is lost."""
@@ -277,16 +365,15 @@ class Notifications:
             answer.errback(_gone())
         if before != self.health:
             self._log.info("desktop: notifications are {health}", health=self.health)
-            for changed in list(self._watchers):
-                changed(self.health)
+            self.changed()
 
 
 async def _owner(link: SessionBusConnection) -> str:
     """Return the owner of the server's name; empty without one."""
-    (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
+    (exists,) = await link.call(BUS, "NameHasOwner", "s", [SERVICE])
     if not exists:
         return ""
-    (owner,) = await link.call(Call(BUS, "GetNameOwner", "s", [SERVICE]))
+    (owner,) = await link.call(BUS, "GetNameOwner", "s", [SERVICE])
     return str(owner)
 
 
@@ -329,13 +416,15 @@ def _invalid_reply() -> DesktopError:
     return DesktopError("the answer of the notification server is invalid")
 
 
-def notify_call(
-    remote: RemoteInterface, note: Note, actions: Sequence[tuple[str, str]]
-) -> Call:
+def _notify(
+    link: SessionBusConnection,
+    server: Server,
+    note: Note,
+    actions: Sequence[tuple[str, str]],
+) -> Deferred[tuple[Any, ...]]:
     """
-    Make the call of ``Notify`` for a note; only what is given is sent.
+    Have a server show a note; only what is given is sent.
 
-    :param remote: The server that is to show it.
     :param actions: The key and the label of each button.
     """
     hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
@@ -345,8 +434,8 @@ def notify_call(
         hints["image-path"] = note.image_path
     if note.desktop_entry:
         hints["desktop-entry"] = note.desktop_entry
-    return Call(
-        remote,
+    return link.call(
+        _remote(server.owner),
         "Notify",
         "susssasa{sv}i",
         [

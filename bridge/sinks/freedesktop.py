@@ -7,7 +7,6 @@ https://specifications.freedesktop.org/notification-spec/1.2/protocol.html.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from typing import Any, ClassVar, Final
 
@@ -18,8 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import DEFAULT_MS, Desktop, Note, Server, Urgency
+from ..freedesktop.connection import DesktopError
+from ..freedesktop.notifications import DEFAULT_MS, Note, Notifications, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
 from .fanout import Health, UnavailableError
 from .icons import IconFiles, ImageError
@@ -64,14 +63,13 @@ class Freedesktop:
         "sound",
     )
 
-    _desktop: Desktop
+    _desktop: Notifications
     _icons: IconFiles
     _clock: IReactorTime
     _desktop_entry: str = ""
     _application: str = ""
     _reserved: tuple[str, ...] = ()
     has_started: bool = field(default=False, init=False)
-    _unwatch: Callable[[], None] = field(default=lambda: None, init=False)
     _looking: Deferred[Any] = field(factory=lambda: succeed(None), init=False)
     _retry: IDelayedCall | None = field(default=None, init=False)
 
@@ -79,7 +77,7 @@ class Freedesktop:
 
     def start(self) -> Deferred[None]:
         self._icons.open()
-        self._unwatch = self._desktop.watch(self._look_again)
+        self._desktop.changed = self._look_again
         return self._look()
 
     def _look(self) -> Deferred[None]:
@@ -97,7 +95,7 @@ class Freedesktop:
         failure.trap(DesktopError)
         raise UnavailableError(failure.getErrorMessage()) from None
 
-    def _look_again(self, _: object = None) -> None:
+    def _look_again(self) -> None:
         """Become a target, even late, when a server is there that answers."""
         if self.health() == Health.UP and self._looking.called and not self.has_started:
             self._look().addCallbacks(self._started_late, self._not_started)
@@ -145,8 +143,7 @@ class Freedesktop:
         return ""
 
     def close(self) -> None:
-        self._unwatch()
-        self._unwatch = lambda: None
+        self._desktop.changed = lambda: None
         self._looking.cancel()
         self._stop_retry()
         self.has_started = False

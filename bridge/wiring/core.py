@@ -7,7 +7,7 @@ from typing import Any
 
 from ..classes import frozen
 from ..concurrency.threads import Pool
-from ..freedesktop.notes import Desktop
+from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..rpc import Hub
@@ -69,6 +69,6 @@ class Core:
     threads: Threads
     store: Store
     hub: Hub
-    desktop: Desktop
+    desktop: Notifications
     client: HttpClient
     now: Callable[[], float]

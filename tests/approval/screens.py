@@ -5,13 +5,13 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, execute, fail, succeed
 
-from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import Note, Server
+from bridge.freedesktop.connection import DesktopError
+from bridge.freedesktop.notifications import Note, Server
 
 SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
 
 
-class FakeScreen:
+class _FakeScreen:
     """
     Shows everything at once, to the test; see ``DesktopContract``.
 
@@ -27,7 +27,7 @@ class FakeScreen:
         self._failure = ""
         self._server: Server | None = SERVER
         self.is_known, self.is_expected = True, False
-        self._watchers: list[Callable[[str], object]] = []
+        self.changed: Callable[[], object] = lambda: None
         self.notes: list[Note] = []
         self.questions: list[
             tuple[Note, Sequence[tuple[str, str]], Deferred[str | None]]
@@ -73,10 +73,6 @@ class FakeScreen:
         except DesktopError as e:
             return fail(e)
 
-    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
-        self._watchers.append(changed)
-        return lambda: self._watchers.remove(changed)
-
     def _there(self) -> Server | None:
         return None if self._failure else self._server
 
@@ -103,8 +99,11 @@ class FakeScreen:
 
     def _report(self, before: str) -> None:
         if self.health != before:
-            for changed in list(self._watchers):
-                changed(self.health)
+            self.changed()
 
     def _withdraw(self, _: object) -> None:
         self.withdrawn += 1
+
+
+FakeScreen: Any = _FakeScreen
+"""Stands for ``Notifications``."""

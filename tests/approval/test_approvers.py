@@ -17,8 +17,8 @@ from bridge.approval.approvers import (
 )
 from bridge.approval.prompts import Prompts
 from bridge.approval.windows import WindowsApprover
-from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import Note, QuestionExpiredError, Urgency
+from bridge.freedesktop.connection import DesktopError
+from bridge.freedesktop.notifications import Note, QuestionExpiredError, Urgency
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 

@@ -18,8 +18,8 @@ from bridge.cli.commands import status
 from bridge.cli.session import Session
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
-from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import Server
+from bridge.freedesktop.connection import DesktopError
+from bridge.freedesktop.notifications import Server
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources
@@ -330,7 +330,7 @@ class DaemonTests(SynchronousTestCase):
 
 
 class ServerTests(SynchronousTestCase):
-    def found(self, screen: FakeScreen, *, no_prompts: bool = False) -> Finding:
+    def found(self, screen, *, no_prompts: bool = False) -> Finding:
         looking = checkup.notification_server(screen, no_prompts)
         return self.successResultOf(Deferred.fromCoroutine(looking))
 

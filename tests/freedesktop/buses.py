@@ -15,8 +15,7 @@ from twisted.internet.protocol import Factory, Protocol
 from zope.interface import implementer
 
 from bridge.freedesktop.bus import VARIABLE
-from bridge.freedesktop.connection import connect
-from bridge.freedesktop.messages import BUS, Call
+from bridge.freedesktop.connection import BUS, connect
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
 
 from ..programs import program
@@ -193,11 +192,11 @@ class Program:
 
     async def own(self, flags: int = 0x1 | 0x2) -> None:
         """Become the notification server, from the current one."""
-        await self.link.call(Call(BUS, "RequestName", "su", [SERVICE, flags]))
+        await self.link.call(BUS, "RequestName", "su", [SERVICE, flags])
 
     async def settled(self) -> None:
         """Wait until the bus has taken all that was sent."""
-        await self.link.call(Call(BUS, "GetId"))
+        await self.link.call(BUS, "GetId")
 
     def _called(self, message: Any) -> None:
         from txdbus.message import MethodReturnMessage

@@ -18,8 +18,13 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.freedesktop import bus
 from bridge.freedesktop.bus import RUNTIME, VARIABLE, Bus, session_sockets
-from bridge.freedesktop.connection import SessionBusConnection, connect
-from bridge.freedesktop.messages import BUS, Call, DesktopError, RemoteInterface
+from bridge.freedesktop.connection import (
+    BUS,
+    DesktopError,
+    RemoteInterface,
+    SessionBusConnection,
+    connect,
+)
 from bridge.protocol.limits import DESKTOP_SECONDS
 
 from ..directories import fresh_directory
@@ -76,8 +81,8 @@ class ConnectionTests(TestCase):
 
     async def test_refused_call(self):
         """An error is reported, but not in its sender's words."""
-        call = Call(BUS, "GetNameOwner", "s", ["no.such"])
-        error = await self.assertFailure(self.us.link.call(call), DesktopError)
+        calling = self.us.link.call(BUS, "GetNameOwner", "s", ["no.such"])
+        error = await self.assertFailure(calling, DesktopError)
         text = "GetNameOwner was refused on the session bus: NameHasNoOwner"
         self.assertEqual(str(error), text)
 
@@ -89,22 +94,22 @@ class ConnectionTests(TestCase):
             *(("s", text) for text in texts),
             *(("v", variant) for variant in variants),
         ):
-            call = Call(self.remote, "Say", signature, [value])
-            await self.assertFailure(self.us.link.call(call), DesktopError)
+            calling = self.us.link.call(self.remote, "Say", signature, [value])
+            await self.assertFailure(calling, DesktopError)
 
     async def test_lost(self):
         """Every pending call fails, also when its caller calls again from there."""
         failed: list[Any] = []
         for _ in range(5):
-            pending = self.us.link.call(Call(self.remote, "Wait"))
+            pending = self.us.link.call(self.remote, "Wait")
             pending.addErrback(failed.append)
-            pending.addCallback(lambda _: self.us.link.call(Call(BUS, "GetId")))
+            pending.addCallback(lambda _: self.us.link.call(BUS, "GetId"))
             pending.addErrback(failed.append)
         self.bus.kill()
         await until(lambda: len(failed) == 10)
         texts = {failure.getErrorMessage() for failure in failed}
         self.assertEqual(texts, {"the session bus is gone"})
-        self.us.link.send(Call(BUS, "GetId"))
+        self.us.link.send(BUS, "GetId")
 
     async def test_answers_after_a_cancellation(self):
         """They are dropped."""
@@ -112,7 +117,7 @@ class ConnectionTests(TestCase):
 
         self.other.link.methodCallReceived = self.other.calls.append
         for _ in range(2):
-            asking = self.us.link.call(Call(self.remote, "Wait"))
+            asking = self.us.link.call(self.remote, "Wait")
             asking.addErrback(lambda _: None)
             asking.cancel()
         # A server that never answers costs no memory.
@@ -139,7 +144,7 @@ class ConnectionTests(TestCase):
     async def test_called_by_others(self):
         """Nothing is exported, and a caller receives an error."""
         calling = self.other.link.call(
-            Call(RemoteInterface(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"])
+            RemoteInterface(self.us.name, "/x", "x.y.Z"), "Evaluate", "s", ["1"]
         )
         self.us.link.methodCallReceived = type(self.us.link).methodCallReceived.__get__(
             self.us.link
@@ -150,7 +155,7 @@ class ConnectionTests(TestCase):
         """A reply that another program sends is not taken for the answer."""
         from txdbus.message import MethodReturnMessage
 
-        asking = self.us.link.call(Call(self.remote, "Wait"))
+        asking = self.us.link.call(self.remote, "Wait")
         (serial,) = self.us.link._pendingCalls
         forged = MethodReturnMessage(serial, [7], self.us.name, "u")
         forged.sender = self.us.name

@@ -3,8 +3,8 @@
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import Server
+from bridge.freedesktop.connection import DesktopError
+from bridge.freedesktop.notifications import Server
 
 from ..approval.screens import FakeScreen
 from ..waiting import until
@@ -14,7 +14,7 @@ from .test_notifications import CHOICES, NOTE, NotificationsCase
 
 class DesktopContract:
     """
-    Facts about every ``Desktop``.
+    Facts about every desktop.
 
     The test case makes it in ``setUp``, as ``self.desktop``, without a server.  One of
     some capabilities begins in ``begin`` and ends in ``end``; it answers in ``choose``,
@@ -79,17 +79,14 @@ class DesktopContract:
         await self.assertFailure(question, CancelledError)
         await self.withdrawn()
 
-    async def test_watch(self):
-        """Each new health is reported, until the watcher unsubscribes."""
+    async def test_changed(self):
+        """Each new health is reported."""
         heard: list[str] = []
-        stop = self.desktop.watch(heard.append)
+        self.desktop.changed = lambda: heard.append(self.desktop.health)
         await self.begin()
         await until(lambda: heard == ["up"])
         await self.end()
         await until(lambda: heard == ["up", "down"])
-        stop()
-        await self.begin()
-        self.assertEqual(heard, ["up", "down"])
 
 
 class NotificationsTests(DesktopContract, NotificationsCase):

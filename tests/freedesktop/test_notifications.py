@@ -7,9 +7,13 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.freedesktop.messages import BUS, Call, DesktopError
-from bridge.freedesktop.notes import Note, QuestionExpiredError, Urgency
-from bridge.freedesktop.notifications import SERVICE
+from bridge.freedesktop.connection import BUS, DesktopError
+from bridge.freedesktop.notifications import (
+    SERVICE,
+    Note,
+    QuestionExpiredError,
+    Urgency,
+)
 
 from ..waiting import until
 from .buses import HastyReactor, SessionBus, join, notifications, serve
@@ -39,7 +43,7 @@ class NotificationsCase(TestCase):
         """Assert that nothing so far has answered; withdraws them."""
         # The client reads what was sent to it before this answer of the bus.
         link = await self.client._bus.connected()
-        await link.call(Call(BUS, "GetId"))
+        await link.call(BUS, "GetId")
         for question in questions:
             self.assertFalse(question.called)
             question.addErrback(lambda _: None)
@@ -118,12 +122,12 @@ class ShowTests(NotificationsCase):
         served = f"{sys.executable} -m tests.freedesktop.server {self.bus.socket}"
         link = (await join(self, self.bus)).link
         self.bus.activatable(SERVICE, "/bin/false")
-        await link.call(Call(BUS, "ReloadConfig"))
+        await link.call(BUS, "ReloadConfig")
         await self.client.look()
         self.assertTrue(self.client.is_expected)
         await self.assert_fails(self.client.find(), "no notification server answers")
         self.bus.activatable(SERVICE, served)
-        await link.call(Call(BUS, "ReloadConfig"))
+        await link.call(BUS, "ReloadConfig")
         self.assertEqual((await self.client.find()).name, "Started")
 
 

@@ -9,8 +9,8 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import Note, Server, Urgency
+from bridge.freedesktop.connection import DesktopError
+from bridge.freedesktop.notifications import Note, Server, Urgency
 from bridge.protocol.limits import DESKTOP_SECONDS
 from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
