@@ -164,12 +164,6 @@ class Registry:
         for found in methods_of(type(service)):
             self._methods[name, found.name] = found
 
-    def extended(self, name: str, service: object) -> Registry:
-        """Return a registry that has ``service`` too; this one stays as it is."""
-        more = Registry({**self._services}, {**self._methods})
-        more.register(name, service)
-        return more
-
     def names(self) -> list[str]:
         """The services' names, sorted."""
         return sorted(self._services)

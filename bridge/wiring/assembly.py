@@ -49,9 +49,8 @@ from ..web.routes import Routes
 from ..web.site import GuardedSite, Health
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.socket import BridgeFactory
-from .core import Core, Threads
 from .plugins import make_approver, make_plugins
-from .services import LIGHT, make_services
+from .services import LIGHT, Core, Threads, make_services
 
 # A command that checks for a daemon holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2
@@ -85,6 +84,7 @@ def assemble(
     desktop = Notifications(reactor, os.environ)
     client = HttpClient(reactor, threads.fetches.call)
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
+    registry = core.registry
     approver = make_approver(core)
     renewed = renew_sources(paths)
     notified = supervisor()
@@ -100,13 +100,13 @@ def assemble(
     kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
-    services = make_services(core, logs, plugins, not_for_osc)
-    notices = opened, discarded, not_kept, store.notice, renewed, *plugins.notices
+    fanout, finish = make_services(core, logs, not_for_osc)
+    notices = opened, discarded, not_kept, store.notice, renewed, plugins.notice
     banner = Banner(
         config,
         paths,
-        services.registry,
-        services.fanout,
+        registry,
+        fanout,
         approver,
         logs.location,
         tuple(filter(None, (*notices, cannot_build()))),
@@ -114,14 +114,13 @@ def assemble(
 
     pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
 
-    registry = services.registry
     guard = _guard(reactor, config, token, listening.port)
     rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
     context = SharedContext(__version__, registry, hub, guard, rates, logs, reactor)
     sockets = BridgeFactory(context)
     health = Health(__version__, registry.names()).body
     routes = Routes(__version__, registry, health, config.dev, sockets)
-    commands = evolve(context, registry=services.for_commands, pages=False)
+    commands = evolve(context, registry=core.for_commands, pages=False)
 
     def prepare() -> None:
         # Since the lock was acquired, twistd may have gone to the background.
@@ -131,7 +130,7 @@ def assemble(
 
     def settle() -> Deferred[Any]:
         # The banner names the server that shows prompts, whatever sinks there are.
-        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.look()]
+        starting: list[Deferred[Any]] = [fanout.start(), desktop.look()]
         return DeferredList(starting, consumeErrors=True)
 
     last = desktop.close, logs.close, store.close, kept.close
@@ -148,7 +147,7 @@ def assemble(
         settle=settle,
         banner=banner,
         reopen=logs.reopen,
-        finish=[*services.finish, *plugins.finish, *last],
+        finish=[*finish, *plugins.finish, *last],
         release=lock.release,
         output=make_log_output(reactor, config, twistd, secrets),
         observer=at_least(config.log, LogPublisher(kept, pushed)),

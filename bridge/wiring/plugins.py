@@ -29,23 +29,20 @@ from ..plugins.upstream.updates import Updates
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..system.files import remove
-from .core import Core
+from .services import Core
 
 
 @frozen
 class PluginWiring:
     """
-    The parts that handle plugins.
+    What is left to do with the parts that handle plugins.
 
-    :ivar links: Links working trees, with ``--dev``.
-    :ivar notices: Notices from the start that the operator should see.
+    :ivar notice: What the operator should see at the start; ``None``: nothing.
     :ivar prepare: Resumes interrupted work; called before listening.
     :ivar finish: What closes the parts at the end, in order.
     """
 
-    service: PluginService
-    links: DevLinks
-    notices: list[str]
+    notice: str | None
     prepare: Callable[[], object]
     finish: list[Callable[[], object]]
 
@@ -62,7 +59,7 @@ def make_plugins(
     core: Core, approver: Approver, cannot_build: Callable[[], str]
 ) -> PluginWiring:
     """
-    Make every part that has to do with plugins.
+    Make every part that has to do with plugins, and what calls them.
 
     :param cannot_build: Returns why no bundle can be built; empty when one can.
     :raise JournalError: What a killed daemon was doing can't be settled.
@@ -108,7 +105,10 @@ def make_plugins(
         paths,
         cannot_build,
     )
+    core.offer("plugins", service)
     links = DevLinks(*built, scanner)
+    if config.dev:
+        core.for_commands.register("dev", links)
 
     def prepare() -> None:
         sweep(paths.bundle.parent)
@@ -120,11 +120,9 @@ def make_plugins(
         ):
             rebuild.begin()
 
-    notices = [] if recovered is None else [notice_of(recovered, store)]
+    notice = None if recovered is None else notice_of(recovered, store)
     end = partial(installed.close, links.close, reactor)
-    return PluginWiring(
-        service, links, notices, prepare, [updates.close, end, fetcher.close]
-    )
+    return PluginWiring(notice, prepare, [updates.close, end, fetcher.close])
 
 
 def _random_name() -> str:

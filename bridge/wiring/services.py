@@ -1,20 +1,25 @@
-"""Every service, and its dependencies."""
+"""What every part depends on: reactor, options, threads, state; and every service."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
+from attrs import field
 from twisted.logger import Logger
 
 from ..approval.prompts import DESKTOP_ENTRY, sender
 from ..classes import frozen
+from ..concurrency.threads import Pool
 from ..databases.databases import Databases
+from ..freedesktop.notifications import Notifications
+from ..http.client import HttpClient
 from ..http.target import AddressPolicy
 from ..outbound.fetcher import HttpFetcher
-from ..rpc import Registry
+from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
+from ..rpc import Hub, Registry
 from ..services.logs import Logs
 from ..services.notify import Notify
 from ..services.osc import Osc
@@ -22,13 +27,14 @@ from ..services.outbound import Outbound
 from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
+from ..settings.config import Config
+from ..settings.options import Paths
 from ..sinks.fanout import Fanout, Sink
 from ..sinks.freedesktop import Freedesktop
 from ..sinks.icons import IconFiles
 from ..sinks.overlay import Overlay
 from ..sinks.websocket import ovrtoolkit, xsoverlay
-from .core import Core
-from .plugins import PluginWiring
+from ..store.store import Store
 
 _log: Final = Logger()
 
@@ -51,31 +57,81 @@ LIGHT: Final = frozenset(
 
 
 @frozen(eq=False, repr=False)
-class ServiceWiring:
+class Threads:
     """
-    What pages may call.
+    The pools, in the order in which they end; see docs/decisions/0007.
 
-    :ivar for_commands: What commands may call: with ``--dev``, links too.
-    :ivar fanout: Brings notifications to the sinks.
-    :ivar finish: What closes the parts at the end, in order.
+    :ivar fetches: Reads what was fetched.
+    :ivar checks: Unpacks, reads and validates trees.
+    :ivar sql: Reads databases.
+    :ivar icons: Decodes the images of notifications.
+    :ivar logs: Writes the page's log lines.
+    :ivar disk: Writes the state file.
     """
 
-    registry: Registry
-    for_commands: Registry
-    fanout: Fanout
-    finish: list[Callable[[], object]]
+    fetches: Pool
+    checks: Pool
+    sql: Pool
+    icons: Pool
+    logs: Pool
+    disk: Pool
+
+    @classmethod
+    def make(cls, reactor: Any, size: int) -> Threads:
+        """Make them; they work once started."""
+        return cls(
+            fetches=Pool(reactor, "fetches", OUTBOUND_THREADS),
+            checks=Pool(reactor, "checks", size),
+            sql=Pool(reactor, "sql", SQL_STATEMENTS_AT_ONCE),
+            icons=Pool(reactor, "icons", 1),
+            logs=Pool(reactor, "logs", 1),  # keeps the lines in their order
+            disk=Pool(reactor, "disk", 1),
+        )
+
+
+@frozen(eq=False, repr=False)
+class Core:
+    """
+    The dependencies that the parts share.
+
+    :ivar config: The options, from the command line and the environment.
+    :ivar paths: The host's profile, and the directories.
+    :ivar store: The state.
+    :ivar hub: Pushes events to the pages.
+    :ivar desktop: The user's desktop, if there is one.
+    :ivar client: Makes every request of the daemon.
+    :ivar now: The time of day, in seconds since the epoch.
+    :ivar registry: What pages may call.
+    :ivar for_commands: What commands may call.
+    """
+
+    reactor: Any
+    config: Config
+    paths: Paths
+    threads: Threads
+    store: Store
+    hub: Hub
+    desktop: Notifications
+    client: HttpClient
+    now: Callable[[], float]
+    registry: Registry = field(factory=Registry)
+    for_commands: Registry = field(factory=Registry)
+
+    def offer(self, name: str, service: object) -> None:
+        """Let pages and commands call a service."""
+        for registry in (self.registry, self.for_commands):
+            registry.register(name, service)
 
 
 def make_services(
-    core: Core,
-    logs: Logs,
-    plugins: PluginWiring,
-    reserved_ports: frozenset[int],
-) -> ServiceWiring:
+    core: Core, logs: Logs, reserved_ports: frozenset[int]
+) -> tuple[Fanout, list[Callable[[], object]]]:
     """
-    Make every service.
+    Make every service but that of plugins.
 
     :param reserved_ports: The ports that are not for OSC.
+    :return: What brings notifications to the sinks; and what closes the parts at the
+        end, in order.
     """
     profile = core.paths.profile
     fanout = make_sinks(core)
@@ -86,25 +142,19 @@ def make_services(
     fetcher = HttpFetcher(AddressPolicy(), core.reactor, in_thread, core.client)
     sql = _make_sql(core)
 
-    registry = Registry()
-    registry.register("logs", logs)
-    registry.register(
-        "notify", Notify(fanout, profile.application, profile.sink_aliases)
-    )
-    registry.register("osc", osc)
-    registry.register("outbound", Outbound(fetcher))
-    registry.register("plugins", plugins.service)
+    core.offer("logs", logs)
+    core.offer("notify", Notify(fanout, profile.application, profile.sink_aliases))
+    core.offer("osc", osc)
+    core.offer("outbound", Outbound(fetcher))
+    core.offer("sql", sql)
+    core.offer("state", State(core.store, core.paths.data.state))
     finish: list[Callable[[], object]] = [osc.close, sql.close]
     finish += [fetcher.close, fanout.close]
     if core.config.dev:
         remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor)
-        registry.register("remote", remote)
+        core.offer("remote", remote)
         finish.append(remote.close)
-    registry.register("sql", sql)
-    registry.register("state", State(core.store, core.paths.data.state))
-    dev = core.config.dev
-    commands = registry.extended("dev", plugins.links) if dev else registry
-    return ServiceWiring(registry, commands, fanout, finish)
+    return fanout, finish
 
 
 def make_sinks(core: Core) -> Fanout:

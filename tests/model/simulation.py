@@ -26,8 +26,8 @@ from twisted.logger import LogLevel, eventAsText, globalLogPublisher
 from twisted.python.failure import Failure
 
 import bridge.plugins.bundle.build
-import bridge.wiring.core
 import bridge.wiring.plugins
+import bridge.wiring.services
 from bridge import tap
 from bridge.approval.prompts import denied, unavailable
 from bridge.datadir.paths import API_ENTRY, HOST_ENTRY, TABLE_FILE
@@ -212,7 +212,7 @@ class Simulation:
 
         for module, name, double in (
             (time, "time", self._time_of_day),
-            (bridge.wiring.core, "Pool", lambda _, *more: Pool(schedule, *more)),
+            (bridge.wiring.services, "Pool", lambda _, *more: Pool(schedule, *more)),
             (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
             (bridge.wiring.plugins, "Scanner", lambda *_: Clean()),

@@ -258,7 +258,8 @@ class CallTests(LinkingTestCase):
     def link(self, *names: str, command: Page | None = None) -> Deferred[Any]:
         """Ask for the tree, as a command does; fires with plain JSON."""
         files = list(names or ("main.ts", "plugin.json"))
-        registry = Registry().extended("dev", self.bench.linking)
+        registry = Registry()
+        registry.register("dev", self.bench.linking)
         params = {"directory": str(self.tree), "files": files}
         caller = command or self.command
         calling = registry.call("dev", "link", params, caller)

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 from twisted.internet.defer import Deferred, execute, maybeDeferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.http.client import HttpClient
 from bridge.protocol.errors import BridgeError
@@ -13,14 +13,30 @@ from bridge.services.logs import Logs
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
 from bridge.wiring import services
-from bridge.wiring.core import Core, Threads
-from bridge.wiring.services import SINKS, make_services, make_sinks
+from bridge.wiring.services import SINKS, Core, Threads, make_services, make_sinks
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
+from tests.reactors import reactor
 from tests.services.test_remote import Page
 
-NO_PLUGINS = Mock()
 NOBODY = HttpClient(Clock(), execute, look_up=lambda name: Deferred())
+
+
+class ThreadsTests(TestCase):
+    async def test_log_lines_in_order(self) -> None:
+        """What writes them does so one after the other, however long one takes."""
+        logs = Threads.make(reactor, 8).logs
+        logs.start()
+        self.addCleanup(logs.stop)
+        written: list[int] = []
+
+        def slow() -> None:
+            time.sleep(0.1)
+            written.append(1)
+
+        logs.call(slow)
+        await logs.call(written.append, 2)
+        self.assertEqual(written, [1, 2])
 
 
 class SinkTests(SynchronousTestCase):
@@ -70,15 +86,12 @@ class ShutdownTests(SynchronousTestCase):
         self.patch(screen, "show", lambda note: Deferred())
         client = HttpClient(clock, execute, look_up=lambda name: Deferred())
         tools = screen, client, time.time
-        made = make_services(
-            Core(clock, config, paths, threads, store, hub, *tools),
-            Logs(None, clock, time.time),
-            NO_PLUGINS,
-            frozenset(),
-        )
-        made.fanout.start()
+        core = Core(clock, config, paths, threads, store, hub, *tools)
+        logs = Logs(None, clock, time.time)
+        fanout, finish = make_services(core, logs, frozenset())
+        fanout.start()
         asked = [
-            Deferred.fromCoroutine(made.registry.call(service, method, params))
+            Deferred.fromCoroutine(core.registry.call(service, method, params))
             for service, method, params in (
                 ("remote", "eval", {"code": "return 1"}),
                 ("outbound", "fetch", {"url": "https://forge.example/"}),
@@ -86,10 +99,10 @@ class ShutdownTests(SynchronousTestCase):
             )
         ]
         self.assertNotEqual(clock.getDelayedCalls(), [])
-        for close in made.finish:
+        for close in finish:
             maybeDeferred(close)
         late = {"database": "vrcnext", "sql": "SELECT 1"}
-        asked.append(Deferred.fromCoroutine(made.registry.call("sql", "query", late)))
+        asked.append(Deferred.fromCoroutine(core.registry.call("sql", "query", late)))
         for asking in asked:
             asking.addErrback(lambda failure: failure.trap(BridgeError))
             self.assertTrue(asking.called)
