@@ -57,7 +57,7 @@ class Databases:
         are held back while that has yet to read what it was sent before.
 
         :param alias: The name of one of the databases.
-        :return: Its rows written already; see ``Rows.written``.
+        :return: Its rows written already; see ``Rows``.
         :raise BridgeError: It is refused, the database can't be read, too many wait,
             or it has waited longer than its caller does.
         """
@@ -98,7 +98,7 @@ class Databases:
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(limits.SQL_SECONDS, reader.interrupt)
         try:
-            rows: Rows = await self._in_thread(lambda: reader.read(query).written())
+            rows: Rows = await self._in_thread(reader.read, query)
             return rows
         finally:
             interrupted = place.why is not None or not late.active()

@@ -1,21 +1,200 @@
-"""One connection to one database: it reads for one thread at a time."""
+"""
+One connection to one database: it reads for one thread at a time.
+
+A database is opened as one whose author may be hostile.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sqlite3
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from attrs import field
 
 from ..classes import define, frozen
+from ..protocol import limits
+from ..protocol.errors import unavailable
 from ..protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES, SQL_VALUE_BYTES
-from .authorizer import ONLY_READING, StatementAuthorizer
-from .opening import Identity, Opened, identity, open_database, opened_tables
 from .results import Meter, Rows, collect
-from .sqliteerrors import primary_code, refusal, refused
+from .statements import (
+    ONLY_READING,
+    StatementAuthorizer,
+    primary_code,
+    refusal,
+    refused,
+)
+
+Identity = tuple[int, int, int, int]
+"""Which file it is, how large, and when it was written: it can be overwritten."""
+
+Tables = frozenset[bytes]
+"""Virtual tables, as SQLite shows them in programs of one connection."""
+
+_EXPLAIN: Final = "EXPLAIN "
+_IS_EXPLAIN: Final = re.compile(
+    r"\s*EXPLAIN\b(\s+QUERY\s+PLAN\b)?", re.IGNORECASE | re.ASCII
+)
+_READ_JSON: Final = {
+    "json_each": "SELECT 1 FROM json_each('[]')",
+    "json_tree": "SELECT 1 FROM json_tree('[]')",
+}
+
+# After https://www.sqlite.org/security.html.
+_LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 250,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_PATTERN_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: len(_EXPLAIN) + limits.SQL_STATEMENT_BYTES,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: limits.SQL_PARAMS,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: limits.SQL_STEPS,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+_PRAGMAS: Final = (
+    "query_only = ON",
+    # Views and the like may call no function that could do harm.
+    "trusted_schema = OFF",
+    # Damaged pages are noticed, not followed.
+    "cell_size_check = ON",
+    # A mapped file that is made shorter would kill the process.
+    "mmap_size = 0",
+    # A sort must not fill the disk; the heap, which is the whole process's, is bounded.
+    "temp_store = MEMORY",
+    f"hard_heap_limit = {limits.SQL_HEAP_BYTES}",
+)
+
+
+@frozen
+class Opened:
+    """
+    A database that is open for reading.
+
+    :ivar connection: One thread at a time may use it.
+    :ivar json: The virtual tables that statements may open.
+    :ivar identity: Which file; ``None``, which no file has, when it notices no change,
+        so that it serves one statement only.
+    """
+
+    connection: sqlite3.Connection
+    json: Tables
+    identity: Identity | None
+
+
+def identity(path: Path) -> Identity:
+    """
+    Return what tells a connection's file from one that has changed, links followed.
+
+    A link is the user's own doing: no page, and no plugin, can make one.
+
+    :raise BridgeError: ``unavailable``: there is none, or it is no file to be read.
+    """
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise unavailable("the database is not on this machine yet") from None
+    except OSError as e:
+        raise unavailable(f"the database cannot be read: {e.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise unavailable("the database is not a regular file")
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def open_database(path: Path, found: Identity) -> Opened:
+    """
+    Open a database for reading.
+
+    One in WAL mode needs its companion files; where they are not there, and can't be
+    made because the directory is read-only, no process can be writing either.  It is
+    then opened as one that does not change, which ignores what a log or a journal has.
+
+    :param found: Which file it is now.
+    :raise sqlite3.Error: It can't be opened.
+    """
+    try:
+        return Opened(*_connect(path, "mode=ro"), found)
+    except sqlite3.Error as e:
+        if primary_code(e) != sqlite3.SQLITE_CANTOPEN or _to_recover(path):
+            raise
+    return Opened(*_connect(path, "mode=ro&immutable=1"), None)
+
+
+def _to_recover(path: Path) -> bool:
+    """Whether the file lacks changes, or has some that were never committed."""
+    for companion in ("-wal", "-journal"):
+        with contextlib.suppress(OSError):
+            if os.stat(f"{os.path.realpath(path)}{companion}").st_size > 0:
+                return True
+    return False
+
+
+def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, Tables]:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        uri=True,
+        timeout=limits.SQL_BUSY_SECONDS,
+        check_same_thread=False,
+        # SQLite asks what a statement may do only when it is prepared.
+        cached_statements=0,
+    )
+    try:
+        for limit, value in _LIMITS.items():
+            connection.setlimit(limit, value)
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").close()
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()
+        # Their first use would need more than reading is allowed.
+        return connection, json_tables(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def opened_tables(
+    connection: sqlite3.Connection, sql: str, params: Sequence[object] = ()
+) -> Tables:
+    """
+    Return the virtual tables that a statement opens; it is prepared, not run.
+
+    They are in its program.  SQLite 3.46 asks its authorizer when a connection first
+    meets one, and 3.53 does not.  Names prove nothing, as the schema may be a hostile
+    author's.
+
+    :raise sqlite3.Error: It can't be prepared.
+    :raise BridgeError: It shows a program itself, which has addresses of the daemon's.
+    """
+    if explain := _IS_EXPLAIN.match(sql):
+        if explain[1] is None:
+            raise refused(ONLY_READING)
+        return frozenset()  # it opens nothing itself
+    # A name may be no UTF-8.
+    connection.text_factory = bytes
+    program = connection.execute(_EXPLAIN + sql, params)
+    return frozenset(step[5] for step in program if step[1] == b"VOpen")
+
+
+def json_tables(connection: sqlite3.Connection) -> Tables:
+    """Return SQLite's own ``json_each`` and ``json_tree``."""
+    found: Tables = frozenset()
+    connection.text_factory = bytes
+    for name, sql in _READ_JSON.items():
+        with contextlib.suppress(sqlite3.OperationalError):
+            columns = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
+            begins = [column[1] for column in columns[:1]]
+            hidden = {column[1] for column in columns if column[6]}
+            # A table of the file may have that name.  A geopoly may hide just these,
+            # but begins otherwise; no other of SQLite's modules lets a table do so.
+            if begins == [b"key"] and hidden == {b"json", b"root"}:
+                found |= opened_tables(connection, sql)
+    return found
+
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 _FAILURES: Final = (
@@ -54,7 +233,6 @@ class Reader:
     path: Path
     _now: Callable[[], float]
     _opened: Opened | None = None
-    _identity: Identity | None = None
     _authorizer: StatementAuthorizer = field(factory=StatementAuthorizer)
     _until: float = 0.0
     _stopped: bool = False
@@ -67,12 +245,7 @@ class Reader:
         """
         self._until = self._now() + SQL_SECONDS
         try:
-            opened = self._connect()
-            try:
-                return self._run(opened, query)
-            finally:
-                if opened.for_once:
-                    self.close()
+            return self._run(self._connect(), query)
         except _FAILURES as e:
             self.close()  # whatever has failed, another one is as good as new
             if self._authorizer.refusal is not None:
@@ -96,13 +269,13 @@ class Reader:
     def _connect(self) -> Opened:
         self._authorizer.begin()
         found = identity(self.path)
-        if self._opened is not None and found == self._identity:
+        if self._opened is not None and found == self._opened.identity:
             return self._opened
         self.close()
-        opened = open_database(self.path)
+        opened = open_database(self.path, found)
         opened.connection.set_authorizer(self._authorizer)
         opened.connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
-        self._opened, self._identity = opened, found
+        self._opened = opened
         return opened
 
     def _look(self) -> bool:

@@ -32,26 +32,10 @@ class Rows:
     """
 
     columns: list[str]
+    # JSON that is written already: to format 8 MiB in the reactor's thread would block
+    # it for too long.  It is one block, as thousands of small ones would leave the heap
+    # in pieces.
     rows: list[dict[str, Any]]
-
-    def written(self) -> Rows:
-        """
-        Return the same, the rows as JSON that is written already.
-
-        For the thread that reads: formatting 8 MiB in the reactor's thread would block
-        it for too long.  They are one block, as thousands of small ones would leave the
-        heap in pieces.
-
-        :raise BridgeError: It is too large: a character can take six bytes.
-        """
-        text = bytearray()
-        for row in self.rows:
-            text += b","
-            text += orjson.dumps(row)
-            if len(text) > limits.SQL_RESULT_JSON_BYTES:
-                raise _too_large(f"{limits.SQL_RESULT_JSON_BYTES} bytes as JSON")
-        rows: Any = orjson.Fragment(b"".join((b"[", memoryview(text)[1:], b"]")))
-        return Rows(self.columns, rows)
 
 
 def _too_large(limit: str) -> BridgeError:
@@ -117,19 +101,23 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
     """
     Read all rows.
 
-    :raise BridgeError: They are too many, or too large.
+    :raise BridgeError: They are too many, or too large: a character can take six bytes.
     """
     if len(cursor.description) > limits.SQL_COLUMNS:
         # Before the first row is read: blobs are measured only when it is whole.
         raise _too_large(f"{limits.SQL_COLUMNS} columns")
     columns = [description[0] for description in cursor.description]
     names = len("".join(columns).encode("utf-8", "replace"))
-    rows: list[dict[str, Any]] = []
+    text = bytearray()
     add, value = meter.add, meter.value
-    for row in cursor:
-        if len(rows) == limits.SQL_ROWS:
+    for number, row in enumerate(cursor):
+        if number == limits.SQL_ROWS:
             raise _too_large(f"{limits.SQL_ROWS} rows")
         add(names)
         values = [v if type(v) is str else value(v) for v in row]
-        rows.append(dict(zip(columns, values)))  # noqa: B905 (SQLite counts them)
+        text += b","
+        text += orjson.dumps(dict(zip(columns, values)))  # noqa: B905 (SQLite counts them)
+        if len(text) > limits.SQL_RESULT_JSON_BYTES:
+            raise _too_large(f"{limits.SQL_RESULT_JSON_BYTES} bytes as JSON")
+    rows: Any = orjson.Fragment(b"".join((b"[", memoryview(text)[1:], b"]")))
     return Rows(columns, rows)

@@ -1,9 +1,14 @@
 """Databases for tests to read."""
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+from bridge.databases.results import Rows
+from bridge.protocol.strictjson import dumps
 
 PLACES = (
     "CREATE TABLE places (id INTEGER PRIMARY KEY, name TEXT, picture BLOB)",
@@ -21,3 +26,9 @@ def make_database(path: Path, statements: Iterable[str] = PLACES) -> Path:
         for statement in statements:
             owner.execute(statement)
     return path
+
+
+def written(found: Rows) -> list[dict[str, Any]]:
+    """Return rows as a page receives them."""
+    rows: list[dict[str, Any]] = json.loads(dumps(found.rows))
+    return rows

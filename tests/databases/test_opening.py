@@ -1,4 +1,4 @@
-"""Tests for bridge.databases.opening: databases with and without companions."""
+"""Tests for bridge.databases.reader: databases with and without companions."""
 
 import contextlib
 import os
@@ -12,12 +12,18 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.opening import json_tables, open_database, opened_tables
-from bridge.databases.reader import Query, Reader
+from bridge.databases.reader import (
+    Query,
+    Reader,
+    identity,
+    json_tables,
+    open_database,
+    opened_tables,
+)
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
-from .samples import PLACES, make_database
+from .samples import PLACES, make_database, written
 
 COUNT = Query("SELECT count(*) AS n FROM places", [])
 NOBODY = 65534
@@ -64,7 +70,7 @@ class OpeningTests(SynchronousTestCase):
     def count(self) -> Any:
         reader = Reader(self.path, lambda: 0.0)
         self.addCleanup(reader.close)
-        return reader.read(COUNT).rows
+        return written(reader.read(COUNT))
 
     def read_only(self, meanwhile: Callable[[], None] = lambda: None) -> list[Any]:
         """Read twice as somebody who can't write to the directory."""
@@ -78,7 +84,7 @@ class OpeningTests(SynchronousTestCase):
             self.directory.chmod(0o555)
             with nobody():
                 try:
-                    results.append(reader.read(COUNT).rows)
+                    results.append(written(reader.read(COUNT)))
                 except BridgeError as e:
                     results.append((e.code, e.message))
         return results
@@ -153,10 +159,10 @@ class OpeningTests(SynchronousTestCase):
 
     def test_settings(self) -> None:
         """SQLite is configured defensively."""
-        opened = open_database(self.path)
+        opened = open_database(self.path, identity(self.path))
         connection = opened.connection
         self.addCleanup(connection.close)
-        self.assertFalse(opened.for_once)
+        self.assertIsNotNone(opened.identity)
         for pragma, value in (
             ("query_only", 1),
             ("trusted_schema", 0),

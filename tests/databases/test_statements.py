@@ -2,7 +2,7 @@ import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.sqliteerrors import primary_code, refusal
+from bridge.databases.statements import primary_code, refusal
 from bridge.protocol.errors import Code
 
 
