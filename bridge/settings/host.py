@@ -23,8 +23,7 @@ from ..datadir.paths import HOST_FILES, REALM_ENTRY
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
-from .config import BY_NAME, SHIPPED, ConfigError
-from .configfile import read_toml
+from .config import BY_NAME, SHIPPED, ConfigError, read_toml
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]

@@ -19,8 +19,17 @@ from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
 from ..system.supervision import SOCKET, report_failure
-from .config import BY_NAME, OPTIONS, SHIPPED, Config, ConfigError, Option
-from .configfile import config_path, read_file
+from .config import (
+    BY_NAME,
+    OPTIONS,
+    PATHS,
+    SHIPPED,
+    Config,
+    ConfigError,
+    Option,
+    config_path,
+    read_file,
+)
 from .host import HostProfile, Names, load_profile
 from .values import is_utf8
 
@@ -57,8 +66,7 @@ class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """See ``click.ParamType``."""
-        kinds = {"DIR": "dir", "FILE": "file", "NAME|PATH": "file"}
-        kind = kinds.get(str(param.metavar))
+        kind = PATHS.get(str(param.metavar))
         words = [word for word in self.words if word.startswith(incomplete)]
         if words or kind is None:
             return [CompletionItem(word) for word in words]
@@ -228,11 +236,7 @@ def config_of(ctx: click.Context) -> Config:
     :param ctx: Of ``daemon_command``, parsed.
     :raise ConfigError: Two exclude each other.
     """
-    values = {option.attribute: ctx.params[option.attribute] for option in OPTIONS}
-    for name, value in values.items():
-        if isinstance(value, tuple):
-            values[name] = tuple(dict.fromkeys(value))
-    return Config(**values)
+    return Config(**{one.attribute: ctx.params[one.attribute] for one in OPTIONS})
 
 
 def parsed(

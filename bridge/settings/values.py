@@ -172,10 +172,6 @@ def folder(text: str) -> Path:
     return found
 
 
-PATHS: Final = (path, file, folder, host)
-"""The readers of paths, which may be relative to the working directory."""
-
-
 def truth(text: str) -> bool:
     """Read what switches a flag on or off."""
     if text.lower() in ("1", "true", "yes", "on"):

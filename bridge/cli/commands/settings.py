@@ -9,8 +9,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import get_completion_class
 
-from ...settings.config import BY_NAME, OPTIONS
-from ...settings.configfile import ONE_SHOT, config_path
+from ...settings.config import BY_NAME, ONE_SHOT, OPTIONS, config_path
 from ...settings.host import host_commands
 from ...settings.options import Paths, origin_of
 from .. import COMPLETE_VARIABLE, PROGRAM

@@ -12,7 +12,7 @@ from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
 from ...provision.setup import LIBRARY, Setup
 from ...provision.setup import download as download_into
-from ...settings.configfile import config_path
+from ...settings.config import config_path
 from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file

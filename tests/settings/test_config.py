@@ -5,8 +5,7 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONFIG_FILE_BYTES
-from bridge.settings.config import ConfigError
-from bridge.settings.configfile import read_file
+from bridge.settings.config import ConfigError, read_file
 
 from ..directories import fresh_directory, planted
 
