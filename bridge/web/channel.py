@@ -31,8 +31,7 @@ from zope.interface import implementer
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, bad_request
 from .connectionlimits import ConnectionLimits
-from .headers import last_refusal
-from .request import GuardedRequest
+from .request import GuardedRequest, last_refusal
 
 _FULL_BYTES = FileDescriptor.bufferSize
 """With more unsent than this, Twisted pauses the writer."""
@@ -260,7 +259,7 @@ class GuardedChannel(HTTPChannel):
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._called:
-            self.shared.pending.join(self)
+            self.shared.pending.add(self)
 
     def _wait_no_more(self) -> None:
         self.shared.pending.leave(self)

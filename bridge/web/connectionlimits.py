@@ -3,9 +3,9 @@ What HTTP connections share, with a bound on the share of each.
 
 ::
 
-    PendingConnections   places: the connection that has waited longest is dropped first
-    RequestQuota         requests answered in one turn of the reactor, in rotation
-    UnreadAnswers        memory: the connection with most is dropped first
+    pending   places: the connection that has waited longest is dropped first
+    answers   memory: the connection with most that is unread is dropped first
+    quota     requests answered in one turn of the reactor, in rotation
 
 Connections without the token compete for places, and are answered in a packet; those
 with it keep their places, and may be answered at length.
@@ -33,30 +33,35 @@ class LimitedConnection(Protocol):
 
 
 @define(eq=False, repr=False)
-class PendingConnections:
+class Parts:
     """
-    The connections that have not shown the token yet.
+    Bounds the sum of what connections take.
 
-    Over the limit the one that has waited longest is dropped.  So clients that hold
-    connections open take places from each other, and one that sends its request at
-    once is always served.
+    Over it the largest part is dropped; of equals, the one that was there first.  So
+    clients that hold connections open take places from each other, and one that sends
+    its request at once is always served.
     """
 
-    _limit: int = limits.CONNECTIONS_WAITING
-    _waiting: dict[LimitedConnection, None] = field(factory=dict)
+    _limit: int
+    _parts: dict[LimitedConnection, int] = field(factory=dict)
 
-    def join(self, connection: LimitedConnection) -> None:
+    @property
+    def total(self) -> int:
+        """How much is taken."""
+        return sum(self._parts.values())
+
+    def add(self, connection: LimitedConnection, part: int = 1) -> None:
         """Add a connection, as the newest."""
-        self._waiting.pop(connection, None)
-        self._waiting[connection] = None
-        if len(self._waiting) > self._limit:
-            oldest = next(iter(self._waiting))
-            del self._waiting[oldest]
-            oldest.drop()
+        self.leave(connection)
+        self._parts[connection] = part
+        while self.total > self._limit:
+            largest = max(self._parts, key=self._parts.__getitem__)
+            self.leave(largest)
+            largest.drop()
 
     def leave(self, connection: LimitedConnection) -> None:
         """Remove a connection, if present."""
-        self._waiting.pop(connection, None)
+        self._parts.pop(connection, None)
 
 
 @define(eq=False, repr=False)
@@ -106,37 +111,18 @@ class RequestQuota:
 
 
 @define(eq=False, repr=False)
-class UnreadAnswers:
-    """Bounds what callers with the token were answered, and have not read; in bytes."""
-
-    _limit: int = limits.UNSENT_BYTES
-    _sizes: dict[LimitedConnection, int] = field(factory=dict)
-
-    @property
-    def total(self) -> int:
-        """How much is unread."""
-        return sum(self._sizes.values())
-
-    def add(self, connection: LimitedConnection, size: int) -> None:
-        """Count an answer; over the limit drop the connections with most."""
-        self._sizes[connection] = size
-        while self.total > self._limit:
-            largest = max(self._sizes, key=self._sizes.__getitem__)
-            self.leave(largest)
-            largest.drop()
-
-    def leave(self, connection: LimitedConnection) -> None:
-        """Stop counting a connection: all is sent, or never will be."""
-        self._sizes.pop(connection, None)
-
-
-@define(eq=False, repr=False)
 class ConnectionLimits:
-    """All that the connections of a daemon share."""
+    """
+    All that the connections of a daemon share.
+
+    :ivar pending: The connections that have not shown the token yet.
+    :ivar answers: What callers with the token were answered, and have not read; in
+        bytes.
+    """
 
     quota: RequestQuota
-    pending: PendingConnections = field(factory=PendingConnections)
-    answers: UnreadAnswers = field(factory=UnreadAnswers)
+    pending: Parts = field(factory=lambda: Parts(limits.CONNECTIONS_WAITING))
+    answers: Parts = field(factory=lambda: Parts(limits.UNSENT_BYTES))
 
     def leave(self, connection: LimitedConnection) -> None:
         """Forget a connection."""

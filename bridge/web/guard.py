@@ -19,13 +19,11 @@ from ..datadir.token import FollowedToken
 from ..protocol.budgets import TokenBucket
 from ..protocol.errors import BridgeError, Code, bad_request
 from ..settings.values import HTTP_PORT
-from .headers import RequestError
+from .request import RequestError
 
 _CHALLENGE = b'Bearer realm="plugin-bridge"'
-_ORIGIN = re.compile(
-    rb"https?://(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?"
-)
 _HOST = re.compile(rb"(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?")
+_ORIGIN = re.compile(rb"https?://" + _HOST.pattern)
 
 
 def is_loopback_name(name: bytes) -> bool:
@@ -95,7 +93,7 @@ class Guard:
         :raise BridgeError: 429.
         """
         bucket = self.programs
-        if not (self.allows_host(headers, authority) and self._is_own_site(headers)):
+        if not (self._names_us(headers, authority) and self._is_own_site(headers)):
             bucket = self.foreign
         elif self.allowed_origin(headers) is not None:
             if upgrade:
@@ -115,18 +113,10 @@ class Guard:
         """
         if len(headers.getRawHeaders(b"host") or ()) != 1:
             raise bad_request("there must be one Host header")
-        if not self.allows_host(headers, authority):
+        if not self._names_us(headers, authority):
             raise BridgeError(
                 Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
             )
-
-    def allows_host(self, headers: Headers, authority: bytes | None) -> bool:
-        """Whether a request names this daemon; see ``check_host``."""
-        hosts = headers.getRawHeaders(b"host") or ()
-        if len(hosts) != 1:
-            return False
-        host = hosts[0] if authority is None else authority
-        return loopback_port(host) == self.port
 
     def check_origin(self, headers: Headers) -> None:
         """
@@ -139,18 +129,13 @@ class Guard:
                 Code.FORBIDDEN_ORIGIN, "this page's origin is not allowed here"
             )
 
-    def allows_origin(self, origin: bytes) -> bool:
-        """Whether a page of this origin may send requests."""
-        if origin == b"null":
-            return False
-        return origin in self.origins or is_loopback_origin(origin)
-
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """Return the request's origin if it may read the answer."""
         origins = headers.getRawHeaders(b"origin") or ()
-        if len(origins) == 1 and self.allows_origin(origins[0]):
-            return origins[0]
-        return None
+        if len(origins) != 1 or origins[0] == b"null":
+            return None
+        is_allowed = origins[0] in self.origins or is_loopback_origin(origins[0])
+        return origins[0] if is_allowed else None
 
     def count_refused_hello(self, of_page: bool) -> None:
         """
@@ -193,6 +178,12 @@ class Guard:
             raise BridgeError(
                 Code.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"
             )
+
+    def _names_us(self, headers: Headers, authority: bytes | None) -> bool:
+        hosts = headers.getRawHeaders(b"host") or ()
+        if len(hosts) != 1:
+            return False
+        return loopback_port(hosts[0] if authority is None else authority) == self.port
 
     def _is_own_site(self, headers: Headers) -> bool:
         if headers.getRawHeaders(b"origin"):

@@ -1,6 +1,8 @@
 """
 One HTTP request: its head is validated, its body read, and then it is answered.
 
+Also the headers of every response, and the form of a refusal.
+
 ``bridge.web.site`` decides which endpoint answers; ``bridge.web.channel`` decides when
 each step happens.
 """
@@ -8,34 +10,91 @@ each step happens.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from io import BytesIO
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final
 
 from twisted.logger import Logger
 from twisted.web.http import Request
-from twisted.web.http_headers import Headers
 
+from ..classes import define
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
-from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
+from ..protocol.frames import error_fields
+from ..protocol.strictjson import dumps
 
 _log = Logger()
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
 
 
-class RequestPolicy(Protocol):
-    """Validates requests; ``bridge.web.site.GuardedSite`` is one."""
+ALWAYS: Final[Mapping[bytes, bytes]] = MappingProxyType(
+    {
+        b"content-type": b"application/json",
+        b"cache-control": b"no-store",
+        b"connection": b"close",
+        b"content-security-policy": b"default-src 'none'",
+        b"cross-origin-resource-policy": b"same-origin",
+        b"vary": b"Origin",
+        b"x-content-type-options": b"nosniff",
+    }
+)
+"""Nothing here is for a browser to keep, guess at, show or embed."""
 
-    def validate(self, request: GuardedRequest) -> Callable[[GuardedRequest], None]:
-        """
-        Decide by the head alone, and return what answers.
+_CORS: Final = {
+    b"access-control-allow-methods": b"GET, POST, OPTIONS",
+    b"access-control-allow-headers": b"content-type, authorization",
+    b"access-control-max-age": b"600",
+}
 
-        :raise BridgeError: The request is refused.
-        """
 
-    def allowed_origin(self, headers: Headers) -> bytes | None:
-        """Return the request's origin when it is one that may read the answer."""
+# Not frozen: Twisted and Python both set attributes on a raised exception.
+@define(auto_exc=True)
+class RequestError(BridgeError):
+    """
+    A refusal that has headers of its own.
+
+    :ivar headers: Them, by name.
+    """
+
+    headers: Mapping[bytes, bytes] = MappingProxyType({})
+
+
+def phrase(status: int) -> bytes:
+    """Return the reason phrase of a status; Twisted does not know the newer ones."""
+    return HTTPStatus(status).phrase.encode("ascii")
+
+
+def _refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
+    """Return the headers that only some refusals have."""
+    headers = dict(error.headers) if isinstance(error, RequestError) else {}
+    if error.retry_after is not None:
+        headers[b"retry-after"] = b"%d" % error.retry_after
+    return headers
+
+
+def _refusal_body(error: BridgeError) -> bytes:
+    """Return the body of a refusal."""
+    return dumps({"ok": False, "error": error_fields(error)})
+
+
+def last_refusal(error: BridgeError, more: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """
+    Format the response to bytes that are not a request; the connection ends.
+
+    :param more: Further headers.
+    """
+    body = _refusal_body(error)
+    headers = {
+        **ALWAYS,
+        **_refusal_headers(error),
+        b"content-length": b"%d" % len(body),
+        **dict(more),
+    }
+    status = b"HTTP/1.1 %d %s\r\n" % (error.code.status, phrase(error.code.status))
+    lines = [b"%s: %s\r\n" % header for header in headers.items()]
+    return status + b"".join(lines) + b"\r\n" + body
 
 
 class GuardedRequest(Request):
@@ -59,7 +118,6 @@ class GuardedRequest(Request):
     refusal: BridgeError | None = None
     content: Any
     _answer: Callable[[GuardedRequest], None]
-    _received = 0
 
     def headReceived(  # noqa: N802
         self, method: bytes, target: bytes, version: bytes, length: int | None
@@ -72,13 +130,15 @@ class GuardedRequest(Request):
         # Kept as sent: Klein wants text, and the path may not be UTF-8.
         text = self.path.decode("latin-1").encode("utf-8")
         self.prepath, self.postpath = [], text.removeprefix(b"/").split(b"/")
-        policy: RequestPolicy = self.channel.factory
-        origin = policy.allowed_origin(self.requestHeaders)
-        allowing = {} if origin is None else cors_headers(origin)
-        for name, value in {**ALWAYS, **allowing}.items():
+        site = self.channel.factory
+        headers = dict(ALWAYS)
+        origin = site.guard.allowed_origin(self.requestHeaders)
+        if origin is not None:
+            headers |= {b"access-control-allow-origin": origin, **_CORS}
+        for name, value in headers.items():
             self.setHeader(name, value)
         try:
-            self._answer = policy.validate(self)
+            self._answer = site.validate(self)
         except BridgeError as error:
             self.refusal = error
 
@@ -97,8 +157,7 @@ class GuardedRequest(Request):
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a piece of the body, unless it is too large already."""
-        self._received += len(data)
-        if self._received > limits.REST_BODY_BYTES:
+        if self.content.tell() + len(data) > limits.REST_BODY_BYTES:
             self.refusal = self.refusal or too_large()
         if self.refusal is None:
             self.content.write(data)
@@ -111,15 +170,15 @@ class GuardedRequest(Request):
         """
         self.content.seek(0)
         if self.refusal is not None:
-            self.finish_refused(self.refusal)
+            self.finish_with(self.refuse(self.refusal))
             return
         try:
             self._answer(self)
         except BridgeError as error:
-            self.finish_refused(error)
+            self.finish_with(self.refuse(error))
         except Exception:  # noqa: BLE001
             _log.failure("a request failed")
-            self.finish_refused(internal_error())
+            self.finish_with(self.refuse(internal_error()))
 
     def getRequestHostname(self) -> bytes:  # noqa: N802
         """Return a fixed name: no route depends on the client's Host header."""
@@ -129,7 +188,7 @@ class GuardedRequest(Request):
         """
         Begin a response.
 
-        :return: Its body, which the renderer writes.
+        :return: Its body, which ``finish_with`` writes, or Klein.
         """
         self.setResponseCode(status, phrase(status))
         if body:
@@ -138,24 +197,13 @@ class GuardedRequest(Request):
 
     def refuse(self, error: BridgeError) -> bytes:
         """Begin a response that is a refusal; see ``begin``."""
-        for name, value in refusal_headers(error).items():
+        for name, value in _refusal_headers(error).items():
             self.setHeader(name, value)
-        return self.begin(error.code.status, refusal_body(error))
+        return self.begin(error.code.status, _refusal_body(error))
 
     def finish_with(self, body: bytes) -> None:
-        """Answer with 200 and a body."""
-        self.write(self.begin(200, body))
-        self.finish()
-
-    def finish_refused(self, error: BridgeError) -> None:
-        """Answer with a refusal."""
-        self.write(self.refuse(error))
-        self.finish()
-
-    def finish_empty(self) -> None:
-        """Answer with 204: success, without a body."""
-        self.responseHeaders.removeHeader(b"content-type")
-        self.write(self.begin(204, b""))
+        """Answer with what ``begin`` or ``refuse`` has returned."""
+        self.write(body)
         self.finish()
 
 

@@ -45,8 +45,7 @@ from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder
 from ..system.supervision import to_journal
 from ..web.guard import Guard
-from ..web.routes import Routes
-from ..web.site import GuardedSite, Health
+from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.socket import BridgeFactory
 from .plugins import make_approver, make_plugins
@@ -118,8 +117,7 @@ def assemble(
     rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
     context = SharedContext(__version__, registry, hub, guard, rates, logs, reactor)
     sockets = BridgeFactory(context)
-    health = Health(__version__, registry.names()).body
-    routes = Routes(__version__, registry, health, config.dev, sockets)
+    routes = Routes(__version__, registry, config.dev, sockets)
     commands = evolve(context, registry=core.for_commands, pages=False)
 
     def prepare() -> None:

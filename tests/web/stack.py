@@ -24,8 +24,7 @@ from bridge.rpc import Hub, NoParams, NoResult, Registry, method
 from bridge.services.state import State
 from bridge.store.store import Store
 from bridge.web.guard import Guard
-from bridge.web.routes import Routes
-from bridge.web.site import GuardedSite, Health
+from bridge.web.site import GuardedSite, Routes
 from bridge.web.websocket.conversation import SharedContext
 from bridge.web.websocket.socket import BridgeFactory
 
@@ -312,8 +311,7 @@ class Stack:
         )
         self.sockets = BridgeFactory(self.context)
         version = self.context.version
-        health = Health(version, self.registry.names()).body
-        routes = Routes(version, self.registry, health, dev, self.sockets)
+        routes = Routes(version, self.registry, dev, self.sockets)
         self.site = GuardedSite(self.guard, routes, self.clock)
         self.pages: list[Page] = []
 

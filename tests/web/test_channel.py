@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
 from bridge.protocol.errors import Code
-from bridge.web.headers import phrase
+from bridge.web.request import phrase
 
 from ..strategies import SECRET
 from .stack import (
@@ -125,7 +125,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(len(self.stack.site.shared.pending._waiting), 0)
+        self.assertEqual(self.stack.site.shared.pending.total, 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
     @given(st.lists(st.integers(1, 60), max_size=8))
@@ -193,7 +193,7 @@ class PendingConnectionsTests(ChannelCase):
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
         self.assertEqual(
-            len(self.stack.site.shared.pending._waiting), limits.CONNECTIONS_WAITING
+            self.stack.site.shared.pending.total, limits.CONNECTIONS_WAITING
         )
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))

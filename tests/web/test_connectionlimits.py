@@ -9,7 +9,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.connectionlimits import PendingConnections, RequestQuota, UnreadAnswers
+from bridge.web.connectionlimits import Parts, RequestQuota
 
 from .stack import BEARER, JSON, WAIT, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
@@ -32,15 +32,28 @@ class Rival:
         self.quota.consume()
 
 
-class PendingConnectionsTests(SynchronousTestCase):
+class PartsTests(SynchronousTestCase):
     def test_attack_holding_places(self) -> None:
         """The one that has waited longest goes first; who comes again is the newest."""
-        pending = PendingConnections(3)
+        pending = Parts(3)
         rivals = [Rival() for _ in range(4)]
         for rival in (*rivals[:3], rivals[0], rivals[3]):
-            pending.join(rival)
+            pending.add(rival)
         self.assertEqual([r.dropped for r in rivals], [False, True, False, False])
-        self.assertEqual(len(pending._waiting), 3)
+        self.assertEqual(pending.total, 3)
+
+    def test_attack_answers_that_nobody_reads(self) -> None:
+        """Over the bound the connection with most is dropped, and counts no more."""
+        unread = Parts(8)
+        small, large, new = Rival(), Rival(), Rival()
+        for rival, size in ((small, 2), (large, 6), (new, 4)):
+            self.assertFalse(large.dropped)
+            unread.add(rival, size)
+        self.assertEqual([r.dropped for r in (small, large, new)], [False, True, False])
+        self.assertEqual(unread.total, 6)
+        unread.leave(small)
+        unread.leave(small)
+        self.assertEqual(unread.total, 4)
 
 
 class RequestQuotaTests(SynchronousTestCase):
@@ -59,21 +72,6 @@ class RequestQuotaTests(SynchronousTestCase):
             self.clock.calls.pop(0).func()
             turns = [1] * answered + [0] * (9 - answered)
             self.assertEqual([rival.turns for rival in rivals], turns)
-
-
-class UnreadAnswersTests(SynchronousTestCase):
-    def test_attack_answers_that_nobody_reads(self) -> None:
-        """Over the bound the connection with most is dropped, and counts no more."""
-        unread = UnreadAnswers(8)
-        small, large, new = Rival(), Rival(), Rival()
-        for rival, size in ((small, 2), (large, 6), (new, 4)):
-            self.assertFalse(large.dropped)
-            unread.add(rival, size)
-        self.assertEqual([r.dropped for r in (small, large, new)], [False, True, False])
-        self.assertEqual(unread.total, 6)
-        unread.leave(small)
-        unread.leave(small)
-        self.assertEqual(unread.total, 4)
 
 
 class TurnsTests(ChannelCase):
@@ -138,7 +136,7 @@ class TurnsTests(ChannelCase):
         channel.connectionLost(Failure(ConnectionDone()))
         self.stack.clock.advance(0)
         self.assertEqual(transport.value(), b"")
-        self.assertEqual(len(self.stack.site.shared.pending._waiting), 0)
+        self.assertEqual(self.stack.site.shared.pending.total, 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 

@@ -81,11 +81,8 @@ class RequestTests(RequestCase):
 
     def test_internal(self) -> None:
         """A bug is answered in the one form, without detail, and is logged."""
-
-        def broken() -> bytes:
-            raise ZeroDivisionError(SECRET)
-
-        self.stack.site._routes.health = broken
+        broken = mock.Mock(side_effect=ZeroDivisionError(SECRET))
+        self.patch(self.stack.registry, "names", broken)
         answer = self.stack.ask("GET", "/v1/health")
         self.assertRefused(answer, 500, "internal")
         self.assertNotIn(SECRET.encode(), answer.body)

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.headers import phrase
+from bridge.web.request import phrase
 
 from ..strategies import SECRET, nested
 from .stack import (

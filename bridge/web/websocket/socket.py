@@ -19,7 +19,7 @@ from ...concurrency.timers import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import CloseCode, CloseReason, bad_request
 from ...protocol.strictjson import Size
-from ..headers import ALWAYS, last_refusal
+from ..request import ALWAYS, last_refusal
 from .conversation import Conversation, SharedContext
 from .framing import FrameCodec
 
