@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.esbuild.language import LOADERS
+from bridge.plugins.policy.reading import LOADERS
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 

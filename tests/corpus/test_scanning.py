@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+from bridge.plugins.policy.reading import LOADERS, TSCONFIG_RAW, suffix_of
 
 from ..npm import esbuild
 from .fetching import fetch, sources

@@ -20,8 +20,8 @@ from ...classes import define, frozen
 from ...plugins.esbuild.conversation import Conversation, converse, together
 from ...plugins.esbuild.executable import Executable
 from ...plugins.policy.javascript.patterns import elements, key_name, string_value
-from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
-from ...plugins.policy.reading import Source, read, words_in
+from ...plugins.policy.javascript.tokens import Code, UnreadableError
+from ...plugins.policy.reading import Lines, Source, read, words_in
 from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, UNKNOWN, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.jsontext import key_place

@@ -28,16 +28,18 @@ from ...protocol import limits
 from ...protocol.text import printable, shown
 from ...settings.host import HostProfile
 from ..esbuild.conversation import Conversation, Limits
-from ..esbuild.language import (
+from ..policy.reading import (
     DATA_LOADERS,
     LOADERS,
     TARGET,
     TSCONFIG_RAW,
+    Answer,
+    Source,
     is_source_name,
     loader_arguments,
+    read,
     suffix_of,
 )
-from ..policy.reading import Answer, Source, read
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
 from .sources import Bundle, Sources, check_map

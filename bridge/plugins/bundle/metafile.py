@@ -21,7 +21,7 @@ from ...datadir.paths import MADE, TABLE_FILE
 from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
 from ...protocol.text import shown
 from ..esbuild.executable import BundlerError
-from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
+from ..policy.reading import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_declaration_name, is_test_name
 
 API: Final = "host/packages/api/src/"

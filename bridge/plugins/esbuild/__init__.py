@@ -1,1 +1,1 @@
-"""The bundler's binary: pinned, verified, limited; and how it reads sources."""
+"""The bundler's binary: pinned, verified, limited."""

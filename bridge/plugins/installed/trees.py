@@ -26,7 +26,7 @@ from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...system.files import read_bounded, remove
-from ..esbuild.language import is_data_name, is_source_name
+from ..policy.reading import is_data_name, is_source_name
 from ..tree.about import About, read_about
 from ..tree.manifest import (
     MANIFEST_FILE,

@@ -1,5 +1,10 @@
 """
-The bundler as the reader of sources: what it is asked about one, and what it answers.
+The bundler as the reader of sources: how it reads them, what it is asked about one, and
+what it answers.
+
+How it reads them has one home, for the scan and for the build.  What one of them read
+in another way than the other, or not at all, would be code that runs without having
+been scanned.
 
 The bundler turns the source into plain modern JavaScript: no types, no JSX, no escapes
 in names, strings and members folded where they are constant.  Each name that nothing in
@@ -14,19 +19,88 @@ found too, and so is a member: they cost nothing but time.
 from __future__ import annotations
 
 import json
+import os.path
 import re
 import sys
 import unicodedata
-from collections.abc import Awaitable, Callable
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
 from ...classes import frozen
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
-from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from ..tree.tree import is_declaration_name
 from .rules.table import GLOBALS, RESERVED, STANDARD_NAMES, WRAPPED
+
+TARGET: Final = "es2022"
+"""What the bundler compiles to."""
+
+TSCONFIG_RAW: Final = json.dumps(
+    {
+        "compilerOptions": {
+            "target": TARGET,
+            "useDefineForClassFields": True,
+            # In sloppy code the `this` of a plain function is the window.
+            "alwaysStrict": True,
+        }
+    },
+    separators=(",", ":"),
+)
+"""The compiler options of every source, which no ``tsconfig.json`` changes."""
+
+# The bundler's own defaults, except that it reads `.mts` and `.cts` in a stricter
+# variant of `ts` that has no name: there `<T>x` is an error.
+LOADERS: Final = {
+    ".ts": "ts",
+    ".mts": "ts",
+    ".cts": "ts",
+    ".tsx": "tsx",
+    ".js": "js",
+    ".mjs": "js",
+    ".cjs": "js",
+    ".jsx": "jsx",
+}
+"""How each kind of source is read, by the suffix of its name."""
+
+DATA_LOADERS: Final = {".json": "json", ".txt": "text"}
+"""The same for files that hold no code, and that only the build reads."""
+
+# What the bundler would read as code and as style sheets without being asked.  What has
+# no dot in its name is an error, which it calls `default`; style sheets are read as
+# nothing, so that the check of what was read can refuse them in better words.
+_OTHERS: Final = {"": "default", ".css": "empty", ".module.css": "empty"}
+
+
+def suffix_of(name: str) -> str:
+    """
+    Return what decides how a file is read.
+
+    Exact in its letters' case, as the bundler is; dots at the start begin no suffix,
+    so that a file called ``.ts`` or ``..js`` has none, although the bundler finds one.
+
+    :param name: A base name, or a path with ``/``.
+    :return: The suffix with its dot; an empty string when there is none.
+    """
+    return os.path.splitext(name.rpartition("/")[2])[1]
+
+
+def is_source_name(name: str) -> bool:
+    """Whether a file is code by its name; see ``suffix_of``."""
+    return suffix_of(name) in LOADERS
+
+
+def is_data_name(name: str) -> bool:
+    """Whether a file is data that a plugin may import; see ``suffix_of``."""
+    return suffix_of(name) in DATA_LOADERS
+
+
+def loader_arguments() -> list[str]:
+    """Return the bundler's arguments for all of this, so that no default decides."""
+    kinds = {**LOADERS, **DATA_LOADERS, **_OTHERS}
+    return [f"--loader:{suffix}={loader}" for suffix, loader in kinds.items()]
+
 
 FACTORY: Final = "jsx"
 """What the mark of an element's factory ends with; it is a member, as no name is."""
@@ -69,7 +143,6 @@ _MAP: Final = "//# sourceMappingURL="
 
 # Whatever is not ASCII and no blank is looked at later: in code it belongs to a name.
 _RUN: Final = re.compile(r"(?:[\w$]|[^\x00-\x7f\s\ufeff])+")
-_DIGITS: Final = tuple("0123456789")
 _ESCAPE: Final = re.compile(r"\\u(?:\{0*([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))")
 
 _UNMARKED: Final = (STANDARD_NAMES | RESERVED | WRAPPED) - GLOBALS
@@ -212,6 +285,74 @@ def _answer(value: Any) -> Answer:
     return Answer(value["code"], value["map"])
 
 
+_DIGITS: Final = {
+    character: value
+    for value, character in enumerate(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    )
+}
+_CONTINUED: Final = 32
+_BITS: Final = 5
+
+
+class Lines:
+    """
+    The lines of one source, by place in the output.
+
+    :param output: The bundler's output, which is ASCII.
+    :param source_map: Its source map, version 3, of this one source; without one (an
+        empty string) every place comes from line 1.
+    """
+
+    def __init__(self, output: str, source_map: str) -> None:
+        self._starts = [0]
+        at = output.find("\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = output.find("\n", at + 1)
+        self._places: list[int] = []
+        self._lines: list[int] = []
+        mappings = json.loads(source_map)["mappings"] if source_map else ""
+        for row, column, line in _segments(mappings):
+            if row < len(self._starts):
+                self._places.append(self._starts[row] + column)
+                self._lines.append(line)
+
+    def line(self, place: int) -> int:
+        """
+        The line a place comes from, counted from 1.
+
+        What the bundler added comes from the nearest line before it.
+        """
+        found = bisect_right(self._places, place) - 1
+        return self._lines[max(found, 0)] + 1 if self._lines else 1
+
+
+def _segments(mappings: str) -> Iterator[tuple[int, int, int]]:
+    """Rows and columns of the output, and the lines they come from, from 0."""
+    line = 0
+    for row, group in enumerate(mappings.split(";")):
+        column = 0
+        for segment in filter(None, group.split(",")):
+            fields = list(_numbers(segment))
+            column += fields[0]
+            if len(fields) > 2:
+                line += fields[2]
+                yield row, column, line
+
+
+def _numbers(segment: str) -> Iterator[int]:
+    value = shift = 0
+    for character in segment:
+        digit = _DIGITS[character]
+        value += (digit & (_CONTINUED - 1)) << shift
+        if digit & _CONTINUED:
+            shift += _BITS
+        else:
+            yield -(value >> 1) if value & 1 else value >> 1
+            value = shift = 0
+
+
 def marked_names(text: str) -> frozenset[str]:
     """Return the names to mark in a source with a text."""
     return frozenset(words_in(text) - _UNMARKED)
@@ -234,7 +375,7 @@ def words_in(text: str) -> set[str]:
 
 def _is_name(word: str) -> bool:
     if word.isascii():
-        return not word.startswith(_DIGITS)
+        return not word[0].isdecimal()
     return _starts(word[0]) and all(map(_continues, word))
 
 

@@ -1,17 +1,22 @@
 """
 Scan a plugin's tree against the source policy.
 
-The pinned bundler reads the sources; what it makes of them is what would run, and that
-is checked.  Files are read, and answers checked, in threads.  A source that breaks a
-rule is read once more, with a source map, for the lines; no other needs one.
+Rules on the shape of a source, that people can read it, look at its text.  Then the
+pinned bundler reads the sources; what it makes of them is what would run, and that is
+checked.  Files are read, and answers checked, in threads.  A source that breaks a rule
+is read once more, with a source map, for the lines; no other needs one.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import posixpath
+import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Final
 
 from attrs import Factory
 
@@ -29,13 +34,30 @@ from ..esbuild.conversation import (
     together,
 )
 from ..esbuild.executable import BundlerError, Executable
-from ..esbuild.language import is_source_name
 from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
-from .reading import Answer, Source, read
+from .reading import Answer, Source, is_source_name, read
 from .rules.imports import TOOLING, document_lines
-from .rules.shape import MINIFIED, PACKED, shape_hits
 from .rules.table import TOO_COMPLEX, Hit
+
+MINIFIED: Final = "minified"
+PACKED: Final = "packed source"
+
+# Lines are taken so many characters at a time: a list of two million of them would
+# take long to make at once.
+_CHUNK: Final = 64 * limits.KIB
+
+_ESCAPES: Final = re.compile(
+    r"(?:\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\})"
+    f"{{{limits.SOURCE_ESCAPES + 1},}}"
+)
+# These hide, turn text around, or end a line for some readers of JavaScript only.
+_INVISIBLE: Final = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u2028\u2029\0]"
+)
+_SOURCE_MAP: Final = re.compile(r"[#@]\s*sourceMappingURL\s*=")
+_MANGLED: Final = re.compile("_0x[0-9A-Fa-f]{4}")
+_BLOB: Final = re.compile(f"[A-Za-z0-9+/=_-]{{{limits.SOURCE_BLOB_CHARACTERS},}}")
 
 
 @frozen
@@ -44,26 +66,24 @@ class Survey:
     What can be found in a tree without the bundler.
 
     :ivar before: Hits that are reported before those of the sources.
-    :ivar shapes: Lines from 1 and rules that each source breaks by its shape alone, by
-        its path.
+    :ivar shapes: What each source breaks by its shape alone, by its path.
     :ivar sources: Those that are worth reading: what people can't read is refused as
         it is.
     :ivar after: Hits that are reported after them.
     """
 
     before: list[Hit] = Factory(list)
-    shapes: dict[str, list[tuple[int, str]]] = Factory(dict)
+    shapes: dict[str, list[Hit]] = Factory(dict)
     sources: list[Source] = Factory(list)
     after: list[Hit] = Factory(list)
 
     def add(self, path: str, content: bytes) -> None:
         """Look at the text of a source."""
         text = content.decode("utf-8", "replace").lstrip("\ufeff")
-        shapes = list(
-            islice(shape_hits(text.replace("\r\n", "\n")), limits.POLICY_HITS)
-        )
+        found = islice(shape_hits(text.replace("\r\n", "\n")), limits.POLICY_HITS)
+        shapes = [Hit(printable(path), line, rule) for line, rule in found]
         self.shapes[path] = shapes
-        rules = {rule for _, rule in shapes}
+        rules = {hit.rule for hit in shapes}
         if len(shapes) < limits.POLICY_HITS and not rules & {MINIFIED, PACKED}:
             self.sources.append(Source.of(path, content))
 
@@ -94,20 +114,17 @@ class Scanner:
         :raise BundlerError: There is no bundler, or it is not the pinned one.
         """
         survey: Survey = await self._in_thread(survey_tree, tree)
-        verdicts: dict[str, list[Hit]] = {}
         if not survey.sources:
-            return all_hits(survey, verdicts)
+            return all_hits(survey, {})
         mark = f"${os.urandom(8).hex()}$"
-        executable: Executable = await self._in_thread(self._executable)
-        stopped = await converse(
+        asked = survey.sources, mark, self._modules, self._in_thread
+        verdicts = await converse(
             self._reactor,
-            executable,
+            await self._in_thread(self._executable),
             scan_limits(),
-            lambda bundler: read_sources(
-                bundler, survey.sources, mark, self._modules, self._in_thread, verdicts
-            ),
+            lambda bundler: read_sources(bundler, *asked),
         )
-        return all_hits(survey, verdicts, stopped)
+        return all_hits(survey, verdicts)
 
 
 def scan_limits() -> Limits:
@@ -126,8 +143,7 @@ async def read_sources(
     mark: str,
     modules: Collection[str],
     in_thread: InThread,
-    verdicts: dict[str, list[Hit]],
-) -> list[Hit]:
+) -> dict[str, list[Hit]]:
     """
     Have sources read, and check what the bundler makes of them.
 
@@ -135,10 +151,11 @@ async def read_sources(
 
     :param mark: See ``reading``.
     :param modules: See ``Scanner``.
-    :param verdicts: Receives what each breaks, by its path.
-    :return: What to report in place of all that, when it reached a limit.
+    :return: What each breaks, by its path; when the bundler reached a limit, only the
+        first one that it has not read.
     """
     answers: dict[str, Answer] = {}
+    verdicts: dict[str, list[Hit]] = {}
 
     async def ask(source: Source, is_mapped: bool) -> None:
         answer = await read(bundler, source, mark, in_thread, is_mapped=is_mapped)
@@ -150,9 +167,8 @@ async def read_sources(
         try:
             await together(ask(source, is_mapped) for source in left)
         except LimitError:
-            verdicts.clear()
             unread = next(one.name for one in left if one.name not in answers)
-            return [Hit(printable(unread), 1, TOO_COMPLEX)]
+            return {unread: [Hit(printable(unread), 1, TOO_COMPLEX)]}
         for source in left:
             asked = source, answers[source.name], modules, mark
             found = await in_thread(output_hits, *asked)
@@ -160,7 +176,7 @@ async def read_sources(
             if found or source.name not in verdicts:
                 verdicts[source.name] = found
         left = [one for one in left if verdicts[one.name]]
-    return []
+    return verdicts
 
 
 def survey_tree(tree: Tree) -> Survey:
@@ -191,22 +207,17 @@ def is_scanned(path: str) -> bool:
     return is_source_name(name) and path not in EXEMPT and not is_test_name(name)
 
 
-def all_hits(
-    survey: Survey, verdicts: Mapping[str, list[Hit]], stopped: Iterable[Hit] = ()
-) -> list[Hit]:
+def all_hits(survey: Survey, verdicts: Mapping[str, list[Hit]]) -> list[Hit]:
     """
     Put everything together that was found.
 
-    :param verdicts: On the sources, by path.
-    :param stopped: What to report in place of what the bundler did not answer.
+    :param verdicts: See ``read_sources``.
     """
     hits = list(survey.before)
     for name, shapes in survey.shapes.items():
-        found = verdicts.get(name, [])
-        hits += (hit for hit in found if hit.rule == TOOLING)
-        hits += (Hit(printable(name), line, rule) for line, rule in shapes)
-        hits += (hit for hit in found if hit.rule != TOOLING)
-    return [*hits, *stopped, *survey.after][: limits.POLICY_HITS]
+        found = [*shapes, *verdicts.get(name, ())]
+        hits += sorted(found, key=lambda hit: hit.rule != TOOLING)
+    return [*hits, *survey.after][: limits.POLICY_HITS]
 
 
 @define(auto_exc=True)
@@ -243,3 +254,68 @@ def _document_hits(path: str, tree: Tree) -> Iterator[Hit]:
     if path.lower().endswith(".json"):
         for line in document_lines(posixpath.basename(path), tree.files[path]):
             yield Hit(printable(path), line, TOOLING)
+
+
+def shape_hits(text: str) -> Iterator[tuple[int, str]]:
+    """
+    Check a file's lines.
+
+    :param text: With its lines ended by LF alone, and without a byte order mark.
+    :return: Line numbers, from 1, and names of rules.
+    """
+    count = total = 0
+    number = 1
+    for lines in _chunks(text):
+        written = list(filter(str.strip, lines))
+        count += len(written)
+        total += sum(map(len, written))
+        # Almost every chunk is plain, and needs no look at each of its lines.
+        if written and (
+            max(map(len, written)) >= limits.SOURCE_BLOB_CHARACTERS
+            or next(_text_rules("\n".join(written)), None)
+        ):
+            for place, line in enumerate(lines, number):
+                for rule in _line_rules(line):
+                    yield place, rule
+        number += len(lines)
+    if (
+        count >= limits.SOURCE_PACKED_LINES
+        and total > count * limits.SOURCE_PACKED_CHARACTERS
+    ):
+        yield 1, PACKED
+
+
+def _chunks(text: str) -> Iterator[list[str]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _CHUNK)
+        end = len(text) if end < 0 else end
+        yield text[start:end].split("\n")
+        start = end + 1
+
+
+def _line_rules(line: str) -> Iterator[str]:
+    # What is left of a line this long is not worth the time it takes to read.
+    if len(line) > limits.SOURCE_LINE_CHARACTERS:
+        yield MINIFIED
+        return
+    yield from _text_rules(line)
+    if any(_is_opaque(run) for run in _BLOB.findall(line)):
+        yield "opaque blob"
+
+
+def _text_rules(text: str) -> Iterator[str]:
+    if (not text.isascii() or "\0" in text) and _INVISIBLE.search(text):
+        yield "invisible characters"
+    if "\\" in text and _ESCAPES.search(text):
+        yield "escape sequences"
+    if "sourceMappingURL" in text and _SOURCE_MAP.search(text):
+        yield "source map reference"
+    if "_0x" in text and _MANGLED.search(text):
+        yield "mangled identifiers"
+
+
+def _is_opaque(run: str) -> bool:
+    shares = [count / len(run) for count in Counter(run).values()]
+    bits = -sum(share * math.log2(share) for share in shares)
+    return bits >= limits.SOURCE_BLOB_BITS_PER_CHARACTER

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.bundling import HIDDEN, host_flags, shown_messages
-from bridge.plugins.esbuild.language import loader_arguments
+from bridge.plugins.policy.reading import loader_arguments
 from bridge.protocol.limits import BUILD_OUTPUT_CHARACTERS
 from bridge.settings.host import load_profile
 

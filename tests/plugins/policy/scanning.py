@@ -123,9 +123,9 @@ def _service() -> _Service:
 
 
 def _scanned(survey: scan.Survey, modules: Collection[str] = ()) -> list[Hit]:
-    service, verdicts = _service(), dict[str, list[Hit]]()
+    service = _service()
     asked = (service.conversation, survey.sources, MARK, modules)
-    service.run(scan.read_sources(*asked, maybeDeferred, verdicts))
+    verdicts = service.run(scan.read_sources(*asked, maybeDeferred))
     return scan.all_hits(survey, verdicts)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.shape import PACKED
 from bridge.plugins.policy.rules.table import ADVICE, UNKNOWN
+from bridge.plugins.policy.scan import PACKED
 
 from .scanning import scan_source, scan_whole
 from .snippets import ACCEPTED, CORPUS, FILES, REFUSED, Snippet, snippets
@@ -37,7 +37,7 @@ class VerdictTests(SynchronousTestCase):
 
     def test_enough(self) -> None:
         """There are many of both, and every rule stands in three disguises or more."""
-        # One of a whole file is long: test_scan has it, and test_shape its boundary.
+        # One of a whole file is long: test_scan has it, and its boundary.
         self.assertGreaterEqual(len(REFUSED), 700)
         self.assertGreaterEqual(len(ACCEPTED), 400)
         count = Counter(rule for one in REFUSED for rule in set(one.rules))

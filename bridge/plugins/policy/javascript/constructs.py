@@ -11,11 +11,10 @@ from attrs import field
 from ....classes import define
 from ....protocol.text import printable
 from ...tree.tree import is_declaration_name
-from ..reading import FACTORY, Answer, Source
+from ..reading import FACTORY, Answer, Lines, Source
 from ..rules import table
 from ..rules.imports import TOOLING, import_rule, names_tooling
 from .aliases import Uses
-from .literals import is_regex
 from .patterns import (
     all_texts,
     are_parameters,
@@ -29,7 +28,7 @@ from .patterns import (
     string_value,
     texts,
 )
-from .tokens import Code, Kind, Lines, UnreadableError
+from .tokens import Code, Kind, UnreadableError, is_regex
 
 _MOST: Final = 1_000
 _NAME_CHARACTERS: Final = 60

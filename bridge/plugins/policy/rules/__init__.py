@@ -1,1 +1,1 @@
-"""What is refused: the table of constructs, and rules on text and file names."""
+"""What is refused: the table of constructs, and rules on imports and file names."""

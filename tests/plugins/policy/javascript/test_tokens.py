@@ -1,14 +1,20 @@
-"""The bundler's output as tokens, and their lines; what they mean, the corpus has."""
+"""The bundler's output as tokens, whose meaning the corpus has, and its expressions."""
 
 import json
+import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.javascript.tokens import Code, Kind, Lines, UnreadableError
+from bridge.plugins.policy.javascript.tokens import (
+    Code,
+    Kind,
+    UnreadableError,
+    is_regex,
+)
 
-from ..scanning import read_source
+from ....npm import run_node
 
 
 class TokenTests(SynchronousTestCase):
@@ -42,45 +48,85 @@ class BracketTests(SynchronousTestCase):
         self.assertFalse(Code("a;").is_group(0))
 
 
-STATEMENTS = [
-    "mark{n}();\n",
-    "\n",
-    "/* a\n\n b */\n",
-    "interface A{n} {{\n  b: c;\n}}\n",
-    "if (a)\n  mark{n}(\n    'b'\n  );\n",
-    "const a{n} = [\n  1,\n  mark{n},\n];\n",
-    "function f{n}() {{\n  // a\n  return mark{n}; }}\n",
-    "type B{n} = {{ a: 1 }};  mark{n}();\n",
-    "x = `\n\n${{mark{n}}}\n`;\n",
-]
+BREAKING = (
+    *("/(/", "/)/", "/a**/", "/[b-a]/", "/(?<a>.)\\k<b>/", "/a{2,1}/", "/\\/u"),
+    *("/(?<1a>.)/", "/a/gg", "/a/x", "/a/uv", "/\\b+/", "/\\u{41}+/", "/*/", "/+a/"),
+    *("/]/u", "/{/u", "/\\-/u", "/\\u{110000}/u", "/\\p{Foo}/u", "/[\\d-x]/u"),
+    *("/[a&&&b]/v", "/[(]/v", "/[a-z&&b--c]/v", "/[!!]/v", "/}/v", "/[\\a]/v"),
+    *("/\\P{RGI_Emoji}/v", "/\\p{RGI_Emoji}/u", "/[\\b-a&&]/v"),
+)
+FINE = (
+    *("/a/", "/[]/", "/[^]/", "/{/", "/]/", "/\\-/", "/a{,2}/", "/\\8/", "/(?=a)*/"),
+    *("/\\p{Foo}/", "/\\u{41}/", "/\\c/", "/(?<=a)b(?<!c)/", "/(?<n>a)\\k<n>/dgimsuy"),
+    *("/\\p{L}\\P{Script=Greek}/iu", "/\\p{scx=Latn}/v", "/(?<ñ>.)/", "/\\\\b+/"),
+    *("/[\\p{L}--[a-z]]/v", "/[\\q{abc|d}&&\\p{RGI_Emoji}]/v", "/[!^#=*?~.]/v"),
+    *("/[^\\p{L}\\p{N}_]{2}/giv", "/[\\b-*?~]/v", "/[[a-z]&&[aeiou]]/v", "/[/]\\//"),
+)
+NEWER = ("/(?i:a)b/", "/(?-i:a)/", "/(?ims-:a)/", "/(?<a>x)|(?<a>y)/")
+"""What Chromium has since version 125, and the Node.js of a distribution may not."""
+
+# What patterns are made of: whatever has a meaning, and halves of it.
+PARTS = (
+    "a b - ^ $ . | ( ) (?: (?= (?! (?<= (?<! (?<n> [ ] [^ { } {1} {1,} {1,2} {2,1} * +"
+    " ? \\d \\D \\w \\b \\B \\k<n> \\k \\1 \\2 \\0 \\01 \\c \\cA \\x41 \\x4 \\u0041"
+    " \\u{41} \\u \\u{110000} \\ud83d\\ude00 \\p{L} \\P{Lu} \\p{Script=Greek} \\p"
+    " \\p{RGI_Emoji} \\q{a|bc} -- && & \\/ \\. \\- \\a \\( \\] \\& ! # ## @ ~ = : , < >"
+    " \\n \\8 é \\\\"
+)
+PATTERN = st.lists(st.sampled_from(PARTS.split()), min_size=1, max_size=7).map("".join)
+LITERAL = st.tuples(
+    PATTERN | PATTERN.map("[{}]".format), st.sampled_from(("", "u", "v", "gi", "y"))
+).map("/{0[0]}/{0[1]}".format)
+
+_COMPILE = """
+const given = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(given.map((literal) => {
+  const end = literal.lastIndexOf("/");
+  try { new RegExp(literal.slice(1, end), literal.slice(end + 1)); return true; }
+  catch { return false; }
+})));
+"""
 
 
-class LinesTests(SynchronousTestCase):
-    @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
-    @settings(max_examples=60)
-    def test_every_line(self, statements: list[str]) -> None:
-        """Every name is found on the line where it stands in the source."""
-        source = "".join(text.format(n=n) for n, text in enumerate(statements))
-        answer = read_source("a.ts", source.encode())
-        lines = Lines(answer.code, answer.source_map)
-        for n in range(len(statements)):
-            place = source.find(f"mark{n}")
-            if place < 0:
-                continue
-            line = source.count("\n", 0, place) + 1
-            self.assertEqual(lines.line(answer.code.index(f"mark{n}")), line)
+def compiled(literals: list[str]) -> list[bool]:
+    """Which of them Node.js compiles."""
+    return json.loads(run_node("-e", _COMPILE, json.dumps(literals)))
 
-    def test_maps(self) -> None:
-        """Each line of the output is from the line that its row of the map names."""
-        for output, mappings, found in (
-            # What the bundler adds comes from the line before it, or the first.
-            ("a\nb\nc", ";AAEA", [3, 3, 3]),
-            ("a", "", [1]),
-            # Numbers have as many digits as they need, and a sign.
-            ("a\nb", "AAkgBA,A;AAlgBA", [515, 1]),
-            # A map of more rows than there are is read as far as they go.
-            ("a", "AACA;AACA", [2]),
+
+class CompilingTests(SynchronousTestCase):
+    def test_table(self):
+        """Each construct is accepted or refused as by an engine of a browser."""
+        self.assertEqual([one for one in FINE if not is_regex(one)], [])
+        self.assertEqual([one for one in BREAKING if is_regex(one)], [])
+        self.assertEqual([one for one in NEWER if not is_regex(one)], [])
+        known = [one for one in (*FINE, *BREAKING) if one != "/\\/u"]
+        self.assertEqual(compiled(known), list(map(is_regex, known)))
+
+    @given(st.lists(LITERAL, min_size=50, max_size=100))
+    @settings(max_examples=10)
+    def test_as_an_engine_does(self, given: list[str]):
+        """Whatever Node.js compiles is accepted, and hardly anything else."""
+        pairs = zip(given, compiled(given), strict=True)
+        wrong = {
+            literal
+            for literal, is_compiled in pairs
+            if is_compiled != is_regex(literal) and (is_compiled or "\\" not in literal)
+        }
+        self.assertEqual(wrong, set())
+
+    def test_attack_slow_patterns(self):
+        """What takes long to compile is not compiled; a line has 1000 characters."""
+        begun = time.monotonic()
+        for pattern, flags in (
+            ("\\p{L}" * 1000, "iu"),
+            ("[^\\p{L}\\p{N}]" * 1000, "iv"),
+            ("\\p{RGI_Emoji}" * 1000, "v"),
+            ("a{65535}" * 1000, ""),
+            ("(?:(?:a*)*)*" * 1000, ""),
+            ("(?<=" * 200 + ")" * 200, ""),
+            ("|a" * 1000, ""),
         ):
-            lines = Lines(output, json.dumps({"mappings": mappings}))
-            places = range(0, len(output), 2)
-            self.assertEqual([lines.line(n) for n in places], found)
+            self.assertTrue(is_regex(f"/{pattern}/{flags}"), pattern[:20])
+        for pattern in ("(" * 1000, "[" * 1000, "(?:" * 1000 + "a"):
+            self.assertFalse(is_regex(f"/{pattern}/v"), pattern[:20])
+        self.assertLess(time.monotonic() - begun, 1)
