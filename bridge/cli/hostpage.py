@@ -1,26 +1,210 @@
-"""The page of the reference host, served to the browsers of this computer."""
+"""
+The page of the reference host, served to the browsers of this computer.
+
+It has the bundle that the daemon publishes, and can load itself again after each build;
+one that an application serves never does that, see docs/decisions/0013.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 import webbrowser
 from html import escape
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from twisted.internet.error import CannotListenError
+from twisted.python.failure import Failure
+from twisted.web.pages import forbidden, notFound
+from twisted.web.resource import IResource, Resource
+from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ..datadir.token import read_token
-from ..demo.page import Builds, page_site
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress
 from ..system.files import write_new
+from ..web.guard import loopback_port
 from .session import listens_on
 from .terminal import CommandError, print_line
 
 _LOOPBACK: Final = "127.0.0.1"
+
+_OWN_SCRIPTS = b"script-src 'self'"
+_OWN_SCRIPTS_AND_SNIPPETS = _OWN_SCRIPTS + b" 'unsafe-eval'"
+_PAGE_POLICY = re.compile(rb"(default-src [^\"]*)\"")
+# What a page may not say of itself.
+_NOT_FRAMED = b"frame-ancestors 'none'"
+_NOTHING = b"default-src 'none'"
+_TYPES = {
+    ".html": b"text/html; charset=utf-8",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".map": b"application/json",
+    ".json": b"application/json",
+}
+_PAGE = {"": "index.html", "index.html": "index.html", "page.css": "page.css"}
+BUILDS_PATH: Final = "builds"
+SCRIPT_FILE: Final = "reload.js"
+LISTENERS: Final = 5
+"""
+The pages that can listen; one more takes the place of the oldest.
+
+A browser has six connections to a host for all its tabs, of which one must stay free.
+"""
+
+_END_OF_HEAD: Final = b"</head>"
+
+
+class Builds(Resource):
+    """
+    The builds, as an event stream for the pages that wait for the next one.
+
+    :ivar run: Names this process, so that no build of another has the same name.
+    """
+
+    isLeaf = True
+
+    def __init__(self, run: str) -> None:
+        super().__init__()
+        self.run = run
+        self._count = 0
+        self._waiting: list[Request] = []
+
+    @property
+    def current(self) -> str:
+        """The name of the newest build."""
+        return f"{self.run}.{self._count}"
+
+    def built(self) -> None:
+        """Let every page load itself again."""
+        self._count += 1
+        for request in self._waiting:
+            request.write(self._message())
+
+    def render_GET(self, request: Request) -> int:
+        """Send a page the newest build, and each one after it."""
+        request.setHeader(b"content-type", b"text/event-stream")
+        request.setHeader(b"cache-control", b"no-store")
+        self._waiting.append(request)
+        if len(self._waiting) > LISTENERS:
+            self._waiting.pop(0).finish()
+        request.notifyFinish().addBoth(self._remove, request)
+        request.write(self._message())
+        return NOT_DONE_YET
+
+    def _remove(self, _: Failure | None, request: Request) -> None:
+        if request in self._waiting:
+            self._waiting.remove(request)
+
+    def _message(self) -> bytes:
+        return f"data: {self.current}\n\n".encode("ascii")
+
+    def with_script(self, page: bytes) -> bytes:
+        """Return a page with the script that reloads it."""
+        script = f'<script src="{SCRIPT_FILE}" data-build="{self.current}"></script>'
+        return page.replace(_END_OF_HEAD, script.encode("ascii") + _END_OF_HEAD, 1)
+
+
+class PageFile(Resource):
+    """
+    One file, read again for each request: a bundle is replaced while this runs.
+
+    twisted.web.static would do, but imports a deprecated module.
+    """
+
+    isLeaf = True
+
+    def __init__(
+        self, path: Path, snippets: bool = False, builds: Builds | None = None
+    ) -> None:
+        super().__init__()
+        self._path = path
+        self._snippets = snippets
+        self._builds = builds
+
+    def render_GET(self, request: Request) -> bytes:
+        """Return the file."""
+        try:
+            content = self._path.read_bytes()
+        except OSError:
+            absent: bytes = notFound().render(request)
+            return absent
+        request.setHeader(b"content-type", _TYPES[self._path.suffix])
+        request.setHeader(b"x-content-type-options", b"nosniff")
+        # What plugins there are is for no page of another site; nor is a page that it
+        # opens.
+        request.setHeader(b"cross-origin-resource-policy", b"same-origin")
+        request.setHeader(b"cross-origin-opener-policy", b"same-origin")
+        request.setHeader(b"cache-control", b"no-cache")
+        policy = _NOTHING
+        if self._path.suffix == ".html":
+            content = self._as_page(content)
+            # The page has it as well, for when something else serves it.
+            [policy] = _PAGE_POLICY.findall(content)
+        policy = b"; ".join((policy, _NOT_FRAMED))
+        request.setHeader(b"content-security-policy", policy)
+        return content
+
+    def _as_page(self, content: bytes) -> bytes:
+        if self._builds is not None:
+            content = self._builds.with_script(content)
+        if self._snippets:
+            content = content.replace(_OWN_SCRIPTS, _OWN_SCRIPTS_AND_SNIPPETS, 1)
+        return content
+
+
+class _Root(Resource):
+    """The root, for who calls this computer by its own names: no DNS rebinding."""
+
+    def getChild(self, path: bytes, request: Request) -> IResource:
+        """Return the resource for a missing file: a plain 404 page."""
+        return notFound()
+
+    def getChildWithDefault(self, path: bytes, request: Request) -> IResource:
+        """Return the resource, or one that refuses."""
+        request.responseHeaders.removeHeader(b"server")
+        host = request.getHeader(b"host")
+        if host is not None and loopback_port(host) is None:
+            return forbidden()
+        found: IResource = super().getChildWithDefault(path, request)
+        return found
+
+
+class _QuietSite(Site):
+    noisy = False
+
+    def log(self, request: Any) -> None:
+        """Write no access log: the demo's terminal is for its reader."""
+
+
+def page_site(
+    theme: Path, bundle_name: str, snippets: bool = False, builds: Builds | None = None
+) -> Site:
+    """
+    Return the site: ``/`` is the page, ``/theme/`` the published bundle and its map.
+
+    :param theme: The theme's own folder, which need not exist yet.
+    :param snippets: Whether the page may evaluate what a daemon with ``--dev`` pushes;
+        see docs/decisions/0028.
+    :param builds: After each of them the page loads itself again.
+    """
+    root = _Root()
+    page = Path(str(files("bridge").joinpath("reference", "page")))
+    for name, file in _PAGE.items():
+        root.putChild(name.encode("ascii"), PageFile(page / file, snippets, builds))
+    if builds is not None:
+        root.putChild(BUILDS_PATH.encode("ascii"), builds)
+        root.putChild(SCRIPT_FILE.encode("ascii"), PageFile(page / SCRIPT_FILE))
+    published = notFound()
+    for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
+        published.putChild(name.encode("ascii"), PageFile(theme / name))
+    root.putChild(b"theme", published)
+    return _QuietSite(root)
 
 
 def check_own_host(place: Paths) -> None:

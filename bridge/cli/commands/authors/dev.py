@@ -19,7 +19,6 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import blockingCallFromThread, deferToThread
 
 from ....classes import define
-from ....demo.page import Builds
 from ....pagelog.following import Follower
 from ....pagelog.logrecords import read_line
 from ....pagelog.pagefile import LogFileError
@@ -35,7 +34,7 @@ from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
-from ...hostpage import browse, serve_page
+from ...hostpage import Builds, browse, serve_page
 from ...installed import off_lines
 from ...session import Session, connect
 from ...terminal import CommandError, print_line, reported
