@@ -8,11 +8,12 @@ Autobahn's classes have hundreds of attributes of their own; what is ours is in
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 from autobahn.twisted.websocket import WebSocketServerFactory
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 
 from ...concurrency.timers import ThrottledCounter
@@ -174,7 +175,6 @@ class BridgeFactory(WebSocketServerFactory):
         self.handshakes_refused = ThrottledCounter(context.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
-        self._emptied: list[Deferred[None]] = []
         self._closing: CloseReason | None = None
         self.setProtocolOptions(
             # A failure closes with a code, instead of dropping the connection.
@@ -215,7 +215,7 @@ class BridgeFactory(WebSocketServerFactory):
 
     def authenticated(self, socket: BridgeProtocol) -> bool:
         """Count a socket as authenticated, unless there are too many already."""
-        if len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED:
+        if self.is_full:
             return False
         self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.add(socket)
@@ -225,17 +225,13 @@ class BridgeFactory(WebSocketServerFactory):
         """Stop counting a socket."""
         self._sockets_waiting.pop(socket, None)
         self._sockets_authenticated.discard(socket)
-        if not (self._sockets_waiting or self._sockets_authenticated):
-            emptied, self._emptied = self._emptied, []
-            for waiting in emptied:
-                waiting.callback(None)
 
     def call_waiting(self) -> None:
         """Make the calls that wait for their pace: later ones could save nothing."""
-        for conversation in self._paired():
+        for conversation in _conversations(self._sockets_authenticated):
             conversation.call_waiting()
 
-    def close_all(self, reason: CloseReason) -> Deferred[None]:
+    def close_all(self, reason: CloseReason) -> Deferred[Any]:
         """
         Close every socket, for ever: one that opens later closes at once.
 
@@ -243,22 +239,19 @@ class BridgeFactory(WebSocketServerFactory):
             ``CLOSE_SECONDS`` is dropped.
         """
         self._closing = reason
-        closed: Deferred[None] = Deferred()
-        sockets = [*self._sockets_waiting, *self._sockets_authenticated]
-        if sockets:
-            self._emptied.append(closed)
-        else:
-            closed.callback(None)
-        for socket in sockets:
-            if socket.conversation is not None:
-                socket.conversation.close(reason)
-        return closed
+        closed: list[Deferred[Any]] = []
+        sockets = *self._sockets_waiting, *self._sockets_authenticated
+        for conversation in _conversations(sockets):
+            closed.append(Deferred())
+            conversation.on_close(closed[-1].callback)
+            conversation.close(reason)
+        return DeferredList(closed)
 
     def close_paired(self, reason: CloseReason) -> None:
         """Close the sockets that have shown the token; one that waits may yet do so."""
-        for conversation in self._paired():
+        for conversation in _conversations(self._sockets_authenticated):
             conversation.close(reason)
 
-    def _paired(self) -> list[Conversation]:
-        sockets = self._sockets_authenticated
-        return [one.conversation for one in sockets if one.conversation is not None]
+
+def _conversations(sockets: Iterable[BridgeProtocol]) -> list[Conversation]:
+    return [one.conversation for one in sockets if one.conversation is not None]
