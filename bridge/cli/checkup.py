@@ -19,7 +19,7 @@ from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import TokenError, read_token
 from ..freedesktop.connection import DesktopError
 from ..freedesktop.notifications import Notifications
-from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
+from ..plugins.esbuild.executable import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
 from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..datadir.ownership import NotOwnError, check_publishable
 from ..datadir.paths import missing_files
-from ..plugins.esbuild.pins import BUNDLER_FILES, VERSION, pin_for
+from ..plugins.esbuild.executable import BUNDLER_FILES, VERSION, pin_for
 from ..settings.host import HostProfile
 from ..settings.options import Paths
 

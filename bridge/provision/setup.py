@@ -3,7 +3,7 @@ Installs what the daemon builds with: the bundler and the host's sources.
 
 Files in place are not changed, so setup can be repeated at any time.  Of what is
 downloaded, the bundler and the view library of the reference page, only the bytes that
-``bridge.plugins.esbuild.pins`` or ``LIBRARY`` name are installed, from wherever.  The
+``PINS`` of the bundler or ``LIBRARY`` name are installed, from wherever.  The
 library, preact, is in no repository of ours: the wheel and the Debian package contain
 its package as npm has it.
 """
@@ -24,8 +24,15 @@ from typing import Final
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir, write_atomically
-from ..plugins.esbuild.executable import BundlerError, read_checksum
-from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin, pin_for
+from ..plugins.esbuild.executable import (
+    BINARY_NAME,
+    CHECKSUM_NAME,
+    VERSION,
+    BundlerError,
+    Pin,
+    pin_for,
+    read_checksum,
+)
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from ..settings.options import Paths
 from ..system.files import read_bounded

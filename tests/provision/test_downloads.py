@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import __version__
 from bridge.datadir.paths import DataDir
-from bridge.plugins.esbuild.pins import VERSION, pin_for
+from bridge.plugins.esbuild.executable import VERSION, pin_for
 from bridge.protocol.limits import BUNDLER_BYTES
 from bridge.provision import setup
 from bridge.provision.hostsources import install_sources

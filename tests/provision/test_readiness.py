@@ -4,7 +4,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.pins import BUNDLER_FILES
+from bridge.plugins.esbuild.executable import BUNDLER_FILES
 from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
 from bridge.settings.options import locate

@@ -25,7 +25,7 @@ ELSEWHERE: Final = {
     "bridge/approval/windows.py": "the message box of Windows",
     "bridge/cli/commands/doctor.py": "which prompt a system has",
     "bridge/settings/host.py": "where a profile's application keeps its files",
-    "bridge/plugins/esbuild/pins.py": "which bundler is for it",
+    "bridge/plugins/esbuild/executable.py": "which bundler is for it",
     "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
     "bridge/http/client.py": "whose certificates it trusts",
     "bridge/daemon/controlsocket.py": "sockets that only POSIX has",

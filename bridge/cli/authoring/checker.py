@@ -23,8 +23,7 @@ from ...classes import define
 from ...datadir.ownership import NotOwnError, check_tree, write_files
 from ...datadir.paths import HOST_FILES, DataDir, missing_files
 from ...plugins.bundle.build import Builder
-from ...plugins.esbuild.executable import BundlerError
-from ...plugins.esbuild.pins import BUNDLER_FILES
+from ...plugins.esbuild.executable import BUNDLER_FILES, BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner

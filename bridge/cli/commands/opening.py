@@ -20,7 +20,7 @@ from twisted.internet.task import deferLater
 
 from ...demo.child import spawn_daemon
 from ...demo.forge import make_authority, publish_sample, start_forge
-from ...plugins.esbuild.pins import pin_for
+from ...plugins.esbuild.executable import pin_for
 from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.readiness import OWN_HOST, build_problem

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from ...plugins.esbuild.pins import VERSION
+from ...plugins.esbuild.executable import VERSION
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
 from ...provision.setup import LIBRARY, Setup

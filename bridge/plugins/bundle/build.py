@@ -33,8 +33,7 @@ from ...protocol.errors import forget_traceback
 from ...protocol.text import shown
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
-from ..esbuild.executable import BundlerError, Executable, HeldCopy
-from ..esbuild.pins import BUNDLER_FILES
+from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError

@@ -5,16 +5,23 @@ It is started with one fixed argument list and an empty environment, and without
 directory of its own, so that the system need not copy this process first.  It ends when
 its standard input does, so also when the daemon dies.  When it is busy then, the next
 message ends it that it sends each second, since it has no reader.
+
+What is asked and answered are packets: a length (four bytes, little endian), a number
+(the request's, doubled; odd in a response; each side counts its own requests), and one
+value: null, a boolean, an integer, a string, bytes, a list or a map, each after one
+byte for its kind.  The protocol is that of the pinned version and of no other; the
+service's first packet is its version.
 """
 
 from __future__ import annotations
 
 import re
 import signal
+import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
-from attrs import field
+from attrs import Factory, field
 from twisted.internet.defer import Deferred, FirstError, fail, gatherResults
 from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
 from twisted.internet.protocol import ProcessProtocol
@@ -26,9 +33,7 @@ from ...protocol.errors import forget_traceback
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable
 from ...system.processes import limit_process
-from .executable import BundlerError, Executable
-from .packets import PacketError, packet, read_packet, take_packet
-from .pins import BINARY_NAME, VERSION
+from .executable import BINARY_NAME, VERSION, BundlerError, Executable
 
 _AT_ONCE: Final = 4
 """Requests under way: enough to keep two cores busy, few enough to bound memory."""
@@ -42,6 +47,10 @@ _CRASH: Final = re.compile(
 _MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIGSEGV")
 _STACK: Final = "stack overflow"
 _CRASH_CHARACTERS: Final = 100
+_NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
+_KINDS: Final = (type(None), bool, int, str, bytes, list, dict)
+_LENGTH: Final = struct.Struct("<I")
+
 _OTHER_VERSION: Final = b"Cannot start service: Host version "
 
 T = TypeVar("T")
@@ -128,11 +137,10 @@ class Conversation(ProcessProtocol):
     _greeted: bool = field(default=False, init=False)
     _messages: bytearray = field(factory=bytearray, init=False)
     _failure: BundlerError | None = field(default=None, init=False)
-    _left: float = field(init=False)
+    _left: float = field(
+        default=Factory(lambda made: made._limits.seconds, takes_self=True), init=False
+    )
     _deadline: IDelayedCall | None = field(default=None, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._left = self._limits.seconds
 
     def connectionMade(self) -> None:
         """Limit it before it has anything to read."""
@@ -177,22 +185,21 @@ class Conversation(ProcessProtocol):
                 raise PacketError("the service is of another version")
             self._greeted = True
             return
-        given = read_packet(body)
-        if not given.is_response:
-            is_ping = given.value == {"command": "ping"}
-            answer = {} if is_ping else self._reply(given.value)
-            self.transport.write(packet(given.number, answer, is_response=True))
+        number, is_response, value = read_packet(body)
+        if not is_response:
+            answer = {} if value == {"command": "ping"} else self._reply(value)
+            self.transport.write(packet(number, answer, is_response=True))
             return
-        waiting = self._waiting.pop(given.number, None)
+        waiting = self._waiting.pop(number, None)
         if waiting is None:
             raise PacketError("the service answers what was not asked")
         if not self._waiting:
             self._stop_time()
-        if type(given.value) is dict and "error" in given.value:
-            words = printable(str(given.value["error"]))[:_CRASH_CHARACTERS]
+        if type(value) is dict and "error" in value:
+            words = printable(str(value["error"]))[:_CRASH_CHARACTERS]
             waiting.errback(BundlerError(f"esbuild crashed: {words}"))
         else:
-            waiting.callback(given.value)
+            waiting.callback(value)
 
     def errReceived(self, data: bytes) -> None:
         """Keep the beginning of what it writes when it crashes."""
@@ -281,3 +288,114 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
         # It is among the results, to which a frame of its traceback leads: a cycle.
         e.subFailure.tb = None
         Failure(e.subFailure.value).raiseException()
+
+
+class PacketError(ValueError):
+    """Bytes that are no packet of this protocol."""
+
+
+def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
+    """
+    The packet of a request or a response, with the length in front.
+
+    :param number: The request's.
+    """
+    body: list[bytes] = [_LENGTH.pack(number << 1 | is_response)]
+    _encode(value, body)
+    return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
+
+
+def take_packet(received: bytearray) -> tuple[memoryview, bytearray] | None:
+    """
+    Take the first whole packet from what was received, without a copy: of many
+    megabytes that would hold up every socket.
+
+    :return: It, without its length, and what follows; ``None``: more has to arrive.
+    """
+    if len(received) < _LENGTH.size:
+        return None
+    end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
+    if len(received) < end:
+        return None
+    return memoryview(received)[_LENGTH.size : end], received[end:]
+
+
+def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
+    """
+    Read a packet: its number, whether it is a response, and its value.
+
+    :param body: Without its length; bytes in the value are views of it, if it is one.
+    :raise PacketError: It is no whole packet.
+    """
+    try:
+        (head,) = _LENGTH.unpack_from(body)
+        value, end = _decode(body, _LENGTH.size)
+    except (struct.error, IndexError, RecursionError):
+        raise PacketError("the service's packet cannot be read") from None
+    if end != len(body):
+        raise PacketError("the service's packet is longer than its value")
+    return head >> 1, bool(head & 1), value
+
+
+def _encode(value: Any, into: list[bytes]) -> None:
+    kind = _KINDS.index(type(value))
+    into.append(bytes([kind]))
+    if kind == _BOOLEAN:
+        into.append(bytes([value]))
+    elif kind == _INTEGER:
+        into.append(_LENGTH.pack(value))
+    elif kind in (_STRING, _BYTES):
+        data = value if kind == _BYTES else value.encode()
+        into += [_LENGTH.pack(len(data)), data]
+    elif kind == _LIST:
+        into.append(_LENGTH.pack(len(value)))
+        for item in value:
+            _encode(item, into)
+    elif kind == _MAP:
+        into.append(_LENGTH.pack(len(value)))
+        for name, item in value.items():
+            data = name.encode()
+            into += [_LENGTH.pack(len(data)), data]
+            _encode(item, into)
+
+
+def _decode(
+    data: bytes | memoryview, at: int, kind: int | None = None
+) -> tuple[Any, int]:
+    """
+    Read the value at a place; return it, and where it ends.
+
+    :param kind: Its kind, where none is written: names are texts.
+    """
+    if kind is None:
+        kind, at = data[at], at + 1
+    if kind == _NULL:
+        return None, at
+    if kind == _BOOLEAN:
+        return data[at] != 0, at + 1
+    (number,) = _LENGTH.unpack_from(data, at)
+    at += _LENGTH.size
+    if kind == _INTEGER:
+        return number, at
+    if kind in (_LIST, _MAP):
+        return _decode_many(data, at, number, kind == _MAP)
+    end = at + number
+    if kind not in (_STRING, _BYTES) or end > len(data):
+        raise PacketError("the service's packet has no such value")
+    piece = data[at:end]
+    # Messages of the bundler's quote sources, which need not be UTF-8.
+    return (piece if kind == _BYTES else str(piece, "utf-8", "replace")), end
+
+
+def _decode_many(
+    data: bytes | memoryview, at: int, count: int, is_map: bool
+) -> tuple[list[Any] | dict[str, Any], int]:
+    items, members = [], {}
+    for _ in range(count):
+        if is_map:
+            name, at = _decode(data, at, _STRING)
+            members[name], at = _decode(data, at)
+        else:
+            item, at = _decode(data, at)
+            items.append(item)
+    return (members if is_map else items), at

@@ -1,20 +1,31 @@
-"""One process that is asked over pipes, and its end."""
+"""One process that is asked over pipes, its packets, and its end."""
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.plugins.esbuild.conversation import LimitError, Limits, converse, together
-from bridge.plugins.esbuild.executable import BundlerError, Executable
-from bridge.plugins.esbuild.pins import VERSION
+from bridge.plugins.esbuild.conversation import (
+    LimitError,
+    Limits,
+    PacketError,
+    converse,
+    packet,
+    read_packet,
+    take_packet,
+    together,
+)
+from bridge.plugins.esbuild.executable import VERSION, BundlerError, Executable
 from bridge.protocol.limits import MIB
 
 from ...directories import fresh_directory
@@ -246,3 +257,80 @@ class ConversationTests(TestCase):
         asking = self.ask(b"a", path=fresh_directory(self) / "none")
         why = "esbuild could not be started: No such file or directory"
         self.assertEqual(await self.why(asking), why)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(0, 2**32 - 1)
+    | st.text(st.characters(codec="utf-8"))
+    | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+NUMBERS = st.integers(0, 2**31 - 1)
+
+
+def response(number: int, value: object) -> bytes:
+    """The packet of a response."""
+    return packet(number, value, is_response=True)
+
+
+class PacketTests(SynchronousTestCase):
+    @given(NUMBERS, st.booleans(), VALUES)
+    def test_round_trip(self, number: int, is_response: bool, value: object) -> None:
+        """What is written is read."""
+        written = packet(number, value, is_response=is_response)
+        [body, rest] = take_packet(bytearray(written + b"more"))
+        self.assertEqual((body, rest), (written[4:], b"more"))
+        self.assertEqual(read_packet(body), (number, is_response, value))
+        # What is not there whole is left.
+        for end in (3, 4, len(written) - 1):
+            received = bytearray(written[:end])
+            self.assertIsNone(take_packet(received))
+            self.assertEqual(received, written[:end])
+
+    def test_without_copies(self) -> None:
+        """Bytes are views of what was received: copies of megabytes take long."""
+        received = bytearray(response(1, [b"abc"]))
+        [body, _] = take_packet(received)
+        self.assertIs(read_packet(body)[2][0].obj, received)
+
+    @given(NUMBERS, VALUES, st.data())
+    def test_attack_truncated(self, number, value, data):
+        """A packet that is cut, or goes on, is refused."""
+        body = response(number, value)[4:]
+        end = data.draw(st.integers(0, len(body) - 1))
+        self.assertRaises(PacketError, read_packet, body[:end])
+        self.assertRaises(PacketError, read_packet, body + b"\0")
+
+    @given(st.binary(max_size=60))
+    def test_attack_garbage(self, body: bytes) -> None:
+        """Any bytes are a packet or are refused."""
+        try:
+            number, is_response, value = read = read_packet(body)
+        except PacketError:
+            return
+        again = packet(number, value, is_response=is_response)
+        self.assertEqual(read_packet(again[4:]), read)
+
+    def test_attack_counts(self) -> None:
+        """A count of more than there is makes nothing, and an unknown kind neither."""
+        head = struct.pack("<I", 1)
+        for kind in (3, 4, 5, 6):
+            body = head + bytes([kind]) + b"\xff\xff\xff\xff"
+            self.assertRaises(PacketError, read_packet, body)
+        self.assertRaises(PacketError, read_packet, head + b"\x07" + b"\0" * 8)
+
+    def test_attack_nesting(self) -> None:
+        """Lists in lists without end are refused."""
+        body = struct.pack("<I", 1) + (b"\x05" + struct.pack("<I", 1)) * 5_000 + b"\0"
+        self.assertRaises(PacketError, read_packet, body)
+
+    def test_any_text(self) -> None:
+        """A message may quote a source that is no UTF-8."""
+        body = struct.pack("<I", 1) + b"\x03" + struct.pack("<I", 1) + b"\xff"
+        self.assertEqual(read_packet(body), (0, True, "\ufffd"))

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.conversation import Conversation, Limits
-from bridge.plugins.esbuild.pins import VERSION
+from bridge.plugins.esbuild.executable import VERSION
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.reading import Answer, Source, read
 from bridge.plugins.policy.rules.table import UNKNOWN, Hit

@@ -9,8 +9,13 @@ from unittest import mock
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from bridge.plugins.esbuild.executable import BundlerError, Executable, HeldCopy
-from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME
+from bridge.plugins.esbuild.executable import (
+    BINARY_NAME,
+    CHECKSUM_NAME,
+    BundlerError,
+    Executable,
+    HeldCopy,
+)
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
