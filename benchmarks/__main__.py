@@ -12,7 +12,7 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from bridge.system.memory import map_large_blocks
+from bridge.system.processes import map_large_blocks
 
 from . import clone, idle, outbound, rebuild, sql, start, state
 from .table import as_text

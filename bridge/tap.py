@@ -35,10 +35,10 @@ from .settings.options import (
     parsed,
     refusing,
 )
+from .system.files import is_user
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .system.reactor import run_once, steady_reactor
-from .system.users import is_user
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 

@@ -15,7 +15,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system import users
+from bridge.system import files
 
 _NOBODY = 65534
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
@@ -52,13 +52,13 @@ def planted(test: SynchronousTestCase, path: Path) -> None:
         os.chown(path, _NOBODY, -1, follow_symlinks=False)
         return
     found = path.lstat()
-    owner = users.owner
+    owner = files.owner
 
     def another(status: os.stat_result) -> int:
         same = (status.st_dev, status.st_ino) == (found.st_dev, found.st_ino)
         return _NOBODY if same else owner(status)
 
-    test.patch(users, "owner", another)
+    test.patch(files, "owner", another)
 
 
 def closed_below(directory: Path) -> AbstractContextManager[object]:

@@ -44,8 +44,13 @@ from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..datadir.control import LOOPBACK, connected, control_address, remove_left
-from ..datadir.paths import write_atomically
+from ..datadir.paths import (
+    LOOPBACK,
+    connected,
+    control_address,
+    remove_left,
+    write_atomically,
+)
 from ..protocol.errors import CloseReason
 from ..protocol.limits import (
     CLOSE_SECONDS,
@@ -55,7 +60,7 @@ from ..protocol.limits import (
     HELLO_FRAME_BYTES,
 )
 from ..protocol.strictjson import dumps
-from ..system.users import is_user
+from ..system.files import is_user
 from ..web.websocket.conversation import Conversation, SharedContext
 
 MODE: Final = 0o600

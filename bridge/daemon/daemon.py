@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,10 +22,15 @@ from ..datadir.paths import write_atomically
 from ..datadir.token import FollowedToken
 from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
-from ..system.memory import map_large_blocks, trim
-from ..system.processes import ends_with_terminal, on_hangup, stop
+from ..system.processes import (
+    ends_with_terminal,
+    map_large_blocks,
+    on_hangup,
+    stop,
+    trim,
+)
 from ..web.websocket.socket import BridgeFactory
-from .banner import Banner
+from .banner import Line
 from .controlsocket import ControlSocket
 from .listening import Listening
 from .sd_notify import Supervisor
@@ -65,7 +70,7 @@ class Daemon(Service):
     _pools: Sequence[Pool]
     _prepare: Callable[[], object]
     _settle: Callable[[], Deferred[Any]]
-    _banner: Banner
+    _banner: Callable[[], Iterable[Line]]
     _reopen: Callable[[], object]
     _finish: Sequence[Callable[[], object]]
     _release: Callable[[], None]
@@ -119,7 +124,7 @@ class Daemon(Service):
     def _log_banner(self) -> None:
         if not self.running:
             return
-        for level, line in self._banner.lines():
+        for level, line in self._banner():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=self._where)
         # What is loaded stays.  Otherwise each full collection would look at all of it,

@@ -23,7 +23,7 @@ from twisted.internet.interfaces import IListeningPort
 from ..classes import define
 from ..protocol.errors import UserError
 from ..settings.values import HTTP_PORT, Address, UnixAddress
-from ..system.users import is_own
+from ..system.files import is_own
 
 _FIRST: Final = 3
 _COUNT: Final = "LISTEN_FDS"

@@ -15,7 +15,7 @@ from ..concurrency.shares import Holder, Place, Shares
 from ..concurrency.timers import Expiring
 from ..protocol import limits
 from ..protocol.errors import unavailable
-from ..system.memory import trim
+from ..system.processes import trim
 from .reader import Query, Reader
 from .results import Rows
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from shlex import quote
 
-from ..system.files import create
-from ..system.users import has_owners, is_group_of_one, is_own
+from ..system.files import create, has_owners, is_group_of_one, is_own
 
 _ROOT = 0
 

@@ -22,8 +22,7 @@ from twisted.logger import Logger
 
 from ..classes import define
 from ..protocol.errors import UserError
-from ..system.files import open_regular, sync_directory, write_new
-from ..system.users import has_owners, is_own
+from ..system.files import has_owners, is_own, open_regular, sync_directory, write_new
 
 TOKEN_BYTES = 32
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")

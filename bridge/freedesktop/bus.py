@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 from ..classes import define
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS, DESKTOP_SECONDS
-from ..system.users import is_own
+from ..system.files import is_own
 from .connection import DesktopError, SessionBusConnection, connect
 
 FIRST_PAUSE_SECONDS: Final = 1.0

@@ -18,8 +18,14 @@ from ..classes import define
 from ..datadir.ownership import NotOwnError, check, check_above, make_directories
 from ..protocol.errors import BridgeError, Code, UserError, unavailable
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
-from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private, write_all
-from ..system.users import is_own
+from ..system.files import (
+    NO_LINK,
+    NO_WAIT,
+    RENAMES_OPEN_FILES,
+    is_own,
+    make_private,
+    write_all,
+)
 
 
 class LogFileError(UserError):

@@ -25,8 +25,7 @@ from typing import Final
 from ..classes import frozen
 from ..protocol.errors import UserError
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
-from ..system.files import TooLargeError, read_bounded
-from ..system.users import is_own
+from ..system.files import TooLargeError, is_own, read_bounded
 
 _PREFIX: Final = "plugin-bridge-npm-"
 

@@ -1,6 +1,6 @@
 """
-Files: flags to open them, how they become durable, and their removal; and how those
-are read that somebody else made.
+Files: flags to open them, whose they are, how they become durable, and their removal;
+and how those are read that somebody else made.
 
 On Linux, a file in memory is one for a program to run from.  It has no name, so that
 nobody opens it but by a descriptor of this process, which only its own user and root
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import select
 import stat
@@ -284,3 +285,60 @@ def seal(fd: int) -> int:
 def path_of(fd: int) -> str:
     """Return where another process finds what a descriptor of this one has open."""
     return f"/proc/{os.getpid()}/fd/{fd}"
+
+
+def has_owners() -> bool:
+    """
+    Whether files have a numeric owner and a mode.
+
+    Windows protects a profile's files by inherited access lists, which nothing reads.
+    """
+    return os.name != "nt"
+
+
+def is_own(found: os.stat_result, *others: int) -> bool:
+    """
+    Whether this user owns a file; on Windows always.
+
+    :param others: Numbers of users whose files count as own as well.
+    """
+    if not has_owners():
+        return True
+    return owner(found) in (os.geteuid(), *others)
+
+
+def owner(found: os.stat_result) -> int:
+    """Return the number of the user who owns a file."""
+    return found.st_uid
+
+
+def is_user(number: int | None) -> bool:
+    """
+    Whether this is the number of this user.
+
+    :param number: ``None`` when the system reports none: it counts as this user's.
+    """
+    if not has_owners():
+        return True
+    return number is None or number == os.geteuid()
+
+
+@functools.cache
+def is_group_of_one(gid: int, uid: int) -> bool:
+    """
+    Whether a group is the one that systems make for each user, with no members.
+
+    :param uid: That user.
+    """
+    if not has_owners():
+        return True
+    # Loaded late: few files can be written by a group.
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(uid), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    members = set(group.gr_mem) - {user.pw_name}
+    return group.gr_name == user.pw_name and user.pw_gid == gid and not members

@@ -36,7 +36,7 @@ from ..protocol.strictjson import dumps, loads
 from ..protocol.wire import unstructure
 from ..rpc import Registry
 from ..schemas import PROTOCOL_FILE, read_schema
-from ..system.memory import trim
+from ..system.processes import trim
 from .channel import GuardedChannel
 from .connectionlimits import ConnectionLimits, RequestQuota
 from .guard import Guard

@@ -19,7 +19,7 @@ from twisted.logger import ILogObserver, LogPublisher
 
 from .. import __version__
 from ..concurrency.threads import Pool
-from ..daemon.banner import Banner
+from ..daemon.banner import banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
 from ..daemon.listening import Listening, StartError, bind, inherited_socket
@@ -101,7 +101,8 @@ def assemble(
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     fanout, finish = make_services(core, logs, not_for_osc)
     notices = opened, discarded, not_kept, store.notice, renewed, plugins.notice
-    banner = Banner(
+    lines = partial(
+        banner,
         config,
         paths,
         registry,
@@ -143,7 +144,7 @@ def assemble(
         pools=astuple(threads, recurse=False),
         prepare=prepare,
         settle=settle,
-        banner=banner,
+        banner=lines,
         reopen=logs.reopen,
         finish=[*finish, *plugins.finish, *last],
         release=lock.release,

@@ -1,10 +1,10 @@
+from typing import Any
 from unittest import mock
 
-from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemon.banner import Banner
+from bridge.daemon.banner import banner
 from bridge.rpc import Registry
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.sinks.fanout import Fanout
@@ -19,25 +19,26 @@ class BannerTests(SynchronousTestCase):
     def setUp(self):
         registry = Registry()
         registry.register("sample", Sample())
-        self.banner = Banner(
-            config_of(parsed(daemon_command(), [], "run")),
-            locate("vrcnext", None, None),
-            registry,
-            Fanout(Clock()),
-            mock.Mock(description="desktop notification"),
-            "/data/log",
-        )
+        self.facts: dict[str, Any] = {
+            "config": config_of(parsed(daemon_command(), [], "run")),
+            "paths": locate("vrcnext", None, None),
+            "registry": registry,
+            "fanout": Fanout(Clock()),
+            "approver": mock.Mock(description="desktop notification"),
+            "log_file": "/data/log",
+        }
 
     def test_lines(self):
         """It names every service, place and rule, and warns of nothing but sinks."""
-        lines = list(self.banner.lines())
+        lines = list(banner(**self.facts))
+        paths = self.facts["paths"]
         text = "\n".join(line for _, line in lines)
         for reported in (
             "service sample: Tries things.",
             "services        sample",
-            str(self.banner.paths.data.root),
-            str(self.banner.paths.theme_dir),
-            f"{self.banner.paths.data.token};",
+            str(paths.data.root),
+            str(paths.theme_dir),
+            f"{paths.data.token};",
             "desktop notification",
             "/data/log",
             "developer mode  off",
@@ -64,7 +65,7 @@ class BannerTests(SynchronousTestCase):
     def test_sinks(self):
         """Each target is listed with its health; a skipped one is not."""
         fanout = Fanout(Clock(), [FakeSink("a", has_started=True), FakeSink("b")])
-        lines = list(evolve(self.banner, fanout=fanout).lines())
+        lines = list(banner(**{**self.facts, "fanout": fanout}))
         self.assertIn(("info", "sinks           a [up]"), lines)
         self.assertIn(("debug", "sink a: [up] a list"), lines)
         self.assertNotIn("b [", str(lines))
@@ -75,9 +76,8 @@ class BannerTests(SynchronousTestCase):
         given = ["--dev", "--allow-origin=file://"]
         config = config_of(parsed(daemon_command(), given, "run"))
         refusing = mock.Mock(description="none: privileged operations will be refused")
-        banner = evolve(
-            self.banner, config=config, approver=refusing, notices=("found y",)
-        )
-        warned = [line for level, line in banner.lines() if level == "warn"]
+        changed = {"config": config, "approver": refusing, "notices": ["found y"]}
+        lines = banner(**{**self.facts, **changed})
+        warned = [line for level, line in lines if level == "warn"]
         for reported in ("none: privileged", "ON", "file://", "found y"):
             self.assertIn(reported, "\n".join(warned))

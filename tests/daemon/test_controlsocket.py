@@ -22,7 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from zope.interface import directlyProvides
 
 from bridge.daemon import controlsocket
-from bridge.datadir.control import control_address
+from bridge.datadir.paths import control_address
 from bridge.protocol import limits
 from bridge.protocol.errors import CloseReason
 

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir import ownership
 from bridge.datadir.ownership import NotOwnError, check, check_tree
-from bridge.system import users
+from bridge.system import files
 
 from ..directories import fresh_directory, planted
 
@@ -71,20 +71,20 @@ class CheckTests(OwnershipCase):
 
     def test_root(self):
         """What root made is used by everybody."""
-        self.patch(users, "owner", lambda found: 0)
+        self.patch(files, "owner", lambda found: 0)
         self.patch(os, "geteuid", lambda: 12345)
         check(self.path)
 
     def test_windows(self):
         """Neither modes nor owners mean anything there."""
         self.path.chmod(0o666)
-        self.patch(users, "owner", lambda found: os.geteuid() + 1)
+        self.patch(files, "owner", lambda found: os.geteuid() + 1)
         self.patch(os, "name", "nt")
         check(self.path)
         check_tree(self.root)
-        self.assertTrue(users.is_own(self.path.stat()))
-        self.assertTrue(users.is_user(os.geteuid() + 1))
-        self.assertTrue(users.is_group_of_one.__wrapped__(1, 2))
+        self.assertTrue(files.is_own(self.path.stat()))
+        self.assertTrue(files.is_user(os.geteuid() + 1))
+        self.assertTrue(files.is_group_of_one.__wrapped__(1, 2))
 
 
 class GroupTests(OwnershipCase):
@@ -97,7 +97,7 @@ class GroupTests(OwnershipCase):
         self.group = SimpleNamespace(gr_name="ann", gr_mem=[])
         self.patch(pwd, "getpwuid", lambda uid: self.user)
         self.patch(grp, "getgrgid", lambda gid: self.group)
-        uncached = users.is_group_of_one.__wrapped__
+        uncached = files.is_group_of_one.__wrapped__
         self.patch(ownership, "is_group_of_one", uncached)
 
     def test_private_group(self):

@@ -29,7 +29,7 @@ ELSEWHERE: Final = {
     "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
     "bridge/http/client.py": "whose certificates it trusts",
     "bridge/daemon/controlsocket.py": "sockets that only POSIX has",
-    "bridge/datadir/control.py": "sockets that only POSIX has",
+    "bridge/datadir/paths.py": "sockets that only POSIX has",
 }
 """What else asks for a system, and for what: a port looks here, and in the package."""
 

@@ -4,14 +4,14 @@ import linecache
 from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system import memory
+from bridge.system import processes
 
 from ..programs import python
 
 PROGRAM = """
 import re
 from pathlib import Path
-from bridge.system.memory import map_large_blocks
+from bridge.system.processes import map_large_blocks
 
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -30,7 +30,7 @@ print((resident() - before) // 1024)
 
 FAULTS = """
 import resource
-from bridge.system.memory import map_large_blocks
+from bridge.system.processes import map_large_blocks
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -66,10 +66,10 @@ class LargeBlocksTests(SynchronousTestCase):
     def test_another_library(self) -> None:
         """Without the function, and on other systems, nothing happens."""
         for platform, library in (("linux", lambda _: object()), ("darwin", None)):
-            self.patch(memory.sys, "platform", platform)
+            self.patch(processes.sys, "platform", platform)
             self.patch(ctypes, "CDLL", library)
-            memory.map_large_blocks()
-            memory.trim()
+            processes.map_large_blocks()
+            processes.trim()
 
 
 class TrimTests(SynchronousTestCase):
@@ -77,5 +77,5 @@ class TrimTests(SynchronousTestCase):
         """The sources of what attrs generates are kept no longer."""
         define(type("Loaded", (), {"__annotations__": {"a": int}}))
         self.assertTrue([name for name in linecache.cache if "Loaded" in name])
-        memory.trim()
+        processes.trim()
         self.assertEqual([name for name in linecache.cache if "Loaded" in name], [])
