@@ -17,8 +17,7 @@ from twisted.web.server import Site
 from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient
 from bridge.http.target import AddressPolicy, read_url
-from bridge.outbound.checkedrequest import make_request
-from bridge.outbound.fetcher import HttpFetcher
+from bridge.outbound.fetcher import HttpFetcher, make_request
 
 from .table import Row
 

@@ -3,7 +3,6 @@ Fetches of pages: one HTTP request to the public internet, and its response as t
 
 ::
 
-    checkedrequest   method, headers and body, validated before anything is sent
-    bodytext         the bytes of a body to the text of an answer
-    fetcher          all of it, with a deadline and a limit on fetches at once
+    fetcher     checks method, headers and body, and makes so many fetches at once
+    bodytext    the bytes of a body to the text of an answer
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import orjson
@@ -100,8 +100,7 @@ class CompressedBody:
     """A body with a content coding, kept as it is received."""
 
     _coding: str
-    _size: int = field(default=0, init=False)
-    _pieces: list[bytes] = field(factory=list, init=False)
+    _received: bytearray = field(factory=bytearray, init=False)
 
     def add(self, piece: bytes) -> None:
         """
@@ -109,10 +108,9 @@ class CompressedBody:
 
         :raise BridgeError: ``bad_request``: it is too large.
         """
-        self._size += len(piece)
-        if self._size > OUTBOUND_RESPONSE_BYTES:
+        self._received += piece
+        if len(self._received) > OUTBOUND_RESPONSE_BYTES:
             raise too_large()
-        self._pieces.append(piece)
 
     def whole(self) -> orjson.Fragment:
         """
@@ -122,11 +120,11 @@ class CompressedBody:
             large or not text; ``unavailable``: it breaks off, or does not match its
             coding.
         """
-        if self._pieces and self._coding not in INFLATED:
+        if self._received and self._coding not in INFLATED:
             raise _refused("its Content-Encoding is neither gzip nor deflate")
         text = PlainBody()
         try:
-            for step in _inflated(self._pieces):
+            for step in _inflated(bytes(self._received)):
                 text.add(step)
             return text.whole()
         except zlib.error:
@@ -136,12 +134,12 @@ class CompressedBody:
 
     def clear(self) -> None:
         """Free its memory, which a traceback would keep."""
-        self._pieces.clear()
+        self._received.clear()
 
 
-def _inflated(pieces: Sequence[bytes]) -> Iterator[bytes]:
+def _inflated(body: bytes) -> Iterator[bytes]:
     """Inflate in bounded steps, so that a bomb is noticed when it passes the limit."""
-    whole = memoryview(b"".join(pieces))
+    whole = memoryview(body)
     if not whole:
         return
     # "deflate" is zlib by the standard, and without its header by some servers.

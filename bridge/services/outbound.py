@@ -10,8 +10,7 @@ from orjson import Fragment
 
 from ..classes import define, frozen
 from ..http.target import read_url
-from ..outbound.checkedrequest import METHODS, make_request
-from ..outbound.fetcher import HttpFetcher
+from ..outbound.fetcher import METHODS, HttpFetcher, make_request
 from ..protocol import limits
 from ..protocol.wire import AnyParams
 from ..rpc import Caller, method

@@ -20,8 +20,7 @@ from bridge.http.target import (
     is_public,
     read_url,
 )
-from bridge.outbound.checkedrequest import make_request
-from bridge.outbound.fetcher import HttpFetcher
+from bridge.outbound.fetcher import HttpFetcher, make_request
 from bridge.protocol.errors import BridgeError, Code
 
 WIDE = {narrow: narrow + 0xFEE0 for narrow in range(0x21, 0x7F)}

@@ -72,8 +72,8 @@ class ReadTests(SynchronousTestCase):
         inflated: list[int] = []
         real = bodytext._inflated
 
-        def counted(pieces: list[bytes]) -> object:
-            for step in real(pieces):
+        def counted(body: bytes) -> object:
+            for step in real(body):
                 inflated.append(len(step))
                 yield step
 

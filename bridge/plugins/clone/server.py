@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import unquote, urljoin
 
 from attrs import evolve, field
@@ -21,6 +21,7 @@ from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import Check, InThread, stoppable
 from ...http.client import HttpClient
+from ...http.exchange import Connections, Head
 from ...http.target import AddressPolicy, CheckedRequest, NotPublicError, read_url
 from ...protocol.errors import BridgeError, Prefix, clone_failed, plugin_error
 from ...protocol.limits import (
@@ -30,9 +31,6 @@ from ...protocol.limits import (
     URL_CHARACTERS,
 )
 from ...protocol.text import one_line
-
-if TYPE_CHECKING:
-    from ...http.exchange import Connections, Head
 
 T = TypeVar("T")
 
