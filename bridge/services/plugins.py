@@ -18,18 +18,19 @@ from ..classes import define, frozen
 from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
+from ..plugins.clone.server import check_url
 from ..plugins.installed.records import KeyEntry, Record, Trust, read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.candidate import Pin
-from ..plugins.operations.changes import PluginChanges, UpdateResult
-from ..plugins.operations.jobs import End, Job, Jobs, Progress, Request
+from ..plugins.operations.changes import InstallResult, PluginChanges, UpdateResult
+from ..plugins.operations.jobs import End, Job, Jobs, Outcome, Progress, Request
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Preview, Previewer
 from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import frames, limits
-from ..protocol.errors import BridgeError, Code, bad_request
+from ..protocol.errors import BridgeError, Code, Prefix, bad_request, plugin_error
 from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
 from ..protocol.steps import Step
@@ -154,17 +155,6 @@ class KeyParams:
 
     key_id: str
     ref: _Ref | None = None
-
-
-@frozen
-class InstallResult:
-    """
-    What was installed.
-
-    :ivar plugin: Its list entry.
-    """
-
-    plugin: ListEntry
 
 
 @frozen
@@ -326,9 +316,13 @@ class PluginService:
             ``moved``, ``busy`` or ``cancelled``; ``unavailable`` when too many
             operations are under way, of this page or in all.
         """
-        return InstallResult(
-            await self._changes.install(params.url, params.pin, params.ref, caller)
-        )
+        subject = check_url(params.url), params.pin
+        request = Request(Operation.INSTALL, subject, ref=params.ref, caller=caller)
+        same = self._jobs.under_way(Operation.INSTALL, params.url)
+        if self._jobs.find(request) is None and same is not None:
+            why = "an install from this URL is already under way; wait for it to end"
+            raise plugin_error(Prefix.BUSY, why)
+        return await self._jobs.run(request, self._changes.install)
 
     @method(PreviewParams, Preview, seconds=limits.PROMPTED_CALL_SECONDS)
     async def preview(self, params: PreviewParams, caller: Caller) -> Preview:
@@ -371,7 +365,7 @@ class PluginService:
             ended_at=outcome.at if outcome else None,
             outcome=outcome.end if outcome else None,
             error=Refusal(error.code, error.message) if error else None,
-            result=None if error or not outcome else _answer(outcome.result),
+            result=_answer(outcome) if outcome else None,
         )
 
     @method(OperationParams, NoResult)
@@ -448,7 +442,7 @@ class PluginService:
         Update a plugin from its repository, after a prompt.
 
         When the repository has no other commit than the installed one, nothing is
-        asked or changed.
+        asked or changed.  Who asks for the same that is under way joins it.
 
         A new version that declares more permissions, hosts, actions or events than the
         installed one needs another prompt, which lists them.
@@ -457,7 +451,14 @@ class PluginService:
             ``not_installed``, ``reinstall_required``, ``downgrade``, or one of
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
-        return await self._changes.update(params.id, params.pin, params.ref, caller)
+        subject = check_id(params.id), params.pin
+        request = Request(Operation.UPDATE, subject, params.id, params.ref, caller)
+        same = self._jobs.find(request)
+        same = same or self._jobs.under_way(Operation.UPDATE, *subject)
+        if same is None:
+            return await self._jobs.run(request, self._changes.update)
+        joined: UpdateResult = await same.join(params.ref)
+        return joined
 
     @method(PluginIdParams, NoResult, seconds=limits.PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: PluginIdParams, caller: Caller) -> NoResult:
@@ -468,7 +469,9 @@ class PluginService:
             ``not_installed``, ``denied``, ``approval_unavailable`` or ``cancelled``;
             ``unavailable`` when too many operations are under way.
         """
-        await self._changes.uninstall(params.id, params.ref, caller)
+        subject = (check_id(params.id),)
+        request = Request(Operation.UNINSTALL, subject, params.id, params.ref, caller)
+        await self._jobs.run(request, self._changes.uninstall)
         return NoResult()
 
     @method(BuildParams, Report, seconds=limits.PROMPTED_CALL_SECONDS)
@@ -506,13 +509,14 @@ class PluginService:
             ``approval_unavailable`` or ``cancelled``; ``unavailable`` when too
             many operations are under way.
         """
-        await self._changes.forget_key(params.key_id, params.ref, caller)
+        subject = (params.key_id,)
+        request = Request(Operation.FORGET_KEY, subject, ref=params.ref, caller=caller)
+        await self._jobs.run(request, self._changes.forget_key)
         return NoResult()
 
 
-def _answer(result: Any) -> dict[str, Any]:
-    """Return what the method of an operation has answered."""
-    if isinstance(result, ListEntry):
-        result = InstallResult(result)
-    answer: dict[str, Any] = {} if result is None else unstructure(result)
-    return answer
+def _answer(outcome: Outcome) -> dict[str, Any] | None:
+    """Return what the method of an operation has answered, unless that was an error."""
+    if outcome.error is not None:
+        return None
+    return {} if outcome.result is None else unstructure(outcome.result)

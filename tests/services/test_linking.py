@@ -159,7 +159,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.bench.trees.linked, {})
         self.bench.publish("good")
         installed = self.bench.install(url_of("good"))
-        self.assertEqual(self.successResultOf(installed).id, "good")
+        self.assertEqual(self.successResultOf(installed).plugin.id, "good")
 
     def test_build_fails_later(self):
         """A change that does not build is rolled back, in the files and the list."""

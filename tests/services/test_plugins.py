@@ -1,16 +1,9 @@
-from typing import Any, cast
-
 from twisted.internet.defer import Deferred
 
 from bridge.plugins.tree import manifest
-from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError, clone_failed
-from bridge.services.plugins import PluginService
-from bridge.settings.host import load_profile
-from bridge.settings.options import Paths
 
 from ..pages import Page
-from ..plugins.clone.remotes import FakeRemotes
 from ..plugins.operations.bench import KEY, NOW, Bench, url_of
 from .case import ServiceCase
 
@@ -21,21 +14,8 @@ class PluginServiceTests(ServiceCase):
     def setUp(self):
         self.bench = Bench(self)
         self.bench.publish("good")
-        bench = self.bench
-        self.upstream = FakeRemotes()
-        self.plugins = PluginService(
-            bench.changes,
-            bench.rebuild,
-            bench.store,
-            bench.trees,
-            bench.trust,
-            bench.threads,
-            Updates(bench.store, cast(Any, self.upstream), bench.clock),
-            bench.jobs,
-            bench.previewer,
-            bench.approver,
-            Paths(load_profile("reference"), bench.data, bench.data.root),
-        )
+        self.upstream = self.bench.upstream
+        self.plugins = self.bench.service
         self.register(self.plugins)
 
     def test_check_updates_that_are_not_known(self):

@@ -6,11 +6,10 @@ An install and an update go the same way, from a question to the user to one com
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import ensureDeferred
 
 from ...approval.prompts import Operation
 from ...classes import define, frozen
-from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
@@ -30,12 +29,23 @@ from ..installed.records import (
     signed_earlier,
 )
 from ..installed.trees import ListEntry, Trees
-from ..tree.manifest import Manifest, check_id
+from ..tree.manifest import Manifest
 from ..tree.versions import is_lower
 from .candidate import Candidate, CandidateFetcher, Pin
-from .jobs import Job, Jobs, Request
+from .jobs import Job, Jobs
 from .prompting import Prompting
 from .settlement import InstalledSet
+
+
+@frozen
+class InstallResult:
+    """
+    What was installed.
+
+    :ivar plugin: Its list entry.
+    """
+
+    plugin: ListEntry
 
 
 @frozen
@@ -84,35 +94,19 @@ class PluginChanges(PluginOperations):
     """
     Changes which plugins are installed, and whose keys are accepted.
 
-    Each method takes the page's name for the operation (``ref``) and who asks.  What
-    it returns fails with ``BridgeError`` after everything was rolled back; to cancel it
-    does not stop the operation.  What can be refused at once is raised.
+    Each method is the body of an operation; see ``Jobs.run``.  When it fails,
+    everything was rolled back.
     """
 
     _installed: InstalledSet
 
-    def install(
-        self,
-        url: str,
-        pin: Pin | None = None,
-        ref: str | None = None,
-        caller: Holder | None = None,
-    ) -> Deferred[ListEntry]:
+    async def install(self, job: Job, url: str, pin: Pin | None) -> InstallResult:
         """
         Install the plugin at ``url``.
 
+        :param url: Already checked.
         :param pin: The tree it has to be; any when it is ``None``.
-        :return: Fires with the plugin's list entry.
         """
-        check_url(url)
-        request = Request(Operation.INSTALL, (url, pin), ref=ref, caller=caller)
-        same = self._jobs.under_way(Operation.INSTALL, url)
-        if self._jobs.find(request) is None and same is not None:
-            why = "an install from this URL is already under way; wait for it to end"
-            raise plugin_error(Prefix.BUSY, why)
-        return self._jobs.run(request, lambda job: self._install(job, url, pin))
-
-    async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
         shown = self._fetcher.kept_manifest(url, pin)
         if shown is not None:
             await self._refuse_installed(shown.id, url)
@@ -136,7 +130,7 @@ class PluginChanges(PluginOperations):
             await self._prompting.ask_for_permissions(job, candidate)
         await self._begin_move(job, candidate, accepted)
         lost = await self._refuse_installed(plugin_id, url)
-        return await self._commit(job, candidate, lost)
+        return InstallResult(await self._commit(job, candidate, lost))
 
     async def _refuse_installed(self, plugin_id: str, url: str) -> Record | None:
         """
@@ -163,29 +157,12 @@ class PluginChanges(PluginOperations):
             )
         return None
 
-    def update(
-        self,
-        plugin_id: str,
-        pin: Pin | None = None,
-        ref: str | None = None,
-        caller: Holder | None = None,
-    ) -> Deferred[UpdateResult]:
+    async def update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
-        Who asks for the same that is under way joins it.
-
         :param pin: The tree it has to become; any when it is ``None``.
         """
-        check_id(plugin_id)
-        request = Request(Operation.UPDATE, (plugin_id, pin), plugin_id, ref, caller)
-        same = self._jobs.find(request)
-        same = same or self._jobs.under_way(Operation.UPDATE, plugin_id, pin)
-        if same is not None:
-            return same.join(ref)
-        return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))
-
-    async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:
         await job.hold(self._jobs.plugin_lock(plugin_id))
         record = self._updatable(plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
@@ -285,19 +262,12 @@ class PluginChanges(PluginOperations):
     def _entry(self, manifest: Manifest, record: Record) -> ListEntry:
         return ListEntry.recorded(manifest, record).with_trust(self._trust)
 
-    def uninstall(
-        self, plugin_id: str, ref: str | None = None, caller: Holder | None = None
-    ) -> Deferred[None]:
+    async def uninstall(self, job: Job, plugin_id: str) -> None:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
 
-        :return: Fires when it is removed, even if the bundle could not be built.
+        It is removed even if the bundle could not be built.
         """
-        check_id(plugin_id)
-        request = Request(Operation.UNINSTALL, (plugin_id,), plugin_id, ref, caller)
-        return self._jobs.run(request, lambda job: self._uninstall(job, plugin_id))
-
-    async def _uninstall(self, job: Job, plugin_id: str) -> None:
         await job.hold(self._jobs.plugin_lock(plugin_id))
         record = recorded(self._store, plugin_id)
         prompt = self._prompting.prompts(job).uninstall(plugin_id, record.url)
@@ -308,19 +278,12 @@ class PluginChanges(PluginOperations):
         exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)
         await self._installed.change(job, exchange, removal(plugin_id))
 
-    def forget_key(
-        self, key_id: str, ref: str | None = None, caller: Holder | None = None
-    ) -> Deferred[None]:
+    async def forget_key(self, job: Job, key_id: str) -> None:
         """
         Stop accepting a key; nothing is uninstalled.
 
-        :return: Fires when that is durable; fails with ``BridgeError`` when the key
-            is accepted as before, or when the durability is not known.
+        When it fails, the key is accepted as before, or its durability is not known.
         """
-        request = Request(Operation.FORGET_KEY, (key_id,), ref=ref, caller=caller)
-        return self._jobs.run(request, lambda job: self._forget_key(job, key_id))
-
-    async def _forget_key(self, job: Job, key_id: str) -> None:
         self._trust.forgetting(key_id)
         prompts = self._prompting.prompts(job)
         prompt = prompts.forget_key(key_id, self._trust.label(key_id))

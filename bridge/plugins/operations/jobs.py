@@ -360,7 +360,7 @@ class Jobs:
     def run(
         self,
         request: Request,
-        body: Callable[[Job], Awaitable[T]],
+        body: Callable[..., Awaitable[T]],
         watch: Watch | None = None,
     ) -> Deferred[T]:
         """
@@ -368,6 +368,7 @@ class Jobs:
 
         Cancelling the Deferred does not stop it.
 
+        :param body: Called with the job and the request's subject.
         :param watch: Receives the progress; every page when it is ``None``.
         :return: Fires when everything is done; fails with ``BridgeError`` when
             everything was rolled back.
@@ -399,9 +400,9 @@ class Jobs:
         """Return the time of day, in milliseconds since the epoch."""
         return int(self._now() * 1000)
 
-    async def _carry_out(self, job: Job, body: Callable[[Job], Awaitable[T]]) -> None:
+    async def _carry_out(self, job: Job, body: Callable[..., Awaitable[T]]) -> None:
         try:
-            result = await body(job)
+            result = await body(job, *job.request.subject)
             self._log.info("{op} is done", op=job.request.op)
             outcome = Outcome(End.DONE, self.now_ms(), result)
         except Exception as e:  # noqa: BLE001

@@ -195,11 +195,11 @@ class Previewer(PluginOperations):
                 math.ceil(self._budget.wait()),
             )
 
-        async def body(job: Job) -> Preview:
+        async def body(job: Job, *subject: str | None) -> Preview:
             self._job = job
             self._add(page, watch)
             try:
-                return await self._preview(job, url, plugin_id)
+                return await self._preview(job, *subject)
             finally:
                 self._job = None
                 self._pages.clear()

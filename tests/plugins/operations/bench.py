@@ -13,7 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, evolve, field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
@@ -38,11 +38,20 @@ from bridge.plugins.tree.manifest import Manifest, load_manifest
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.plugins.tree.tree import Tree, Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
+from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc import Event
 from bridge.services.linking import DevLinks
-from bridge.services.plugins import Pushes
+from bridge.services.plugins import (
+    InstallParams,
+    KeyParams,
+    PluginIdParams,
+    PluginService,
+    Pushes,
+    UpdateParams,
+)
 from bridge.settings.host import load_profile
+from bridge.settings.options import Paths
 from bridge.store.store import Store
 from bridge.system.files import remove
 
@@ -63,6 +72,12 @@ NEW = "export default 2;\n"
 """The code of later versions."""
 
 GOOD = "https://forge.example/good.git"
+PARAMS: dict[str, Any] = {
+    "install": InstallParams,
+    "update": UpdateParams,
+    "uninstall": PluginIdParams,
+    "forget_key": KeyParams,
+}
 ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
 TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
 GROWN = ["grow awaiting_confirmation", "ask grow"]
@@ -244,11 +259,25 @@ class Bench:
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
         shared = self.jobs, self.prompting, self.fetcher, self.trust, store, trees
-        self.changes = PluginChanges(*shared, threads, self.settlement)
+        changes = PluginChanges(*shared, threads, self.settlement)
         parts = (lambda _: self.cloner, True, clock)
         self.previewer = Previewer(*shared, threads, *parts)
         parts = (*built, self.scanner)
         self.linking = DevLinks(*parts)
+        self.upstream = FakeRemotes()
+        self.service = PluginService(
+            changes,
+            self.rebuild,
+            store,
+            trees,
+            self.trust,
+            threads,
+            Updates(store, cast(Any, self.upstream), clock),
+            self.jobs,
+            self.previewer,
+            self.approver,
+            Paths(PROFILE, self.data, root),
+        )
 
     def now(self) -> float:
         """Return the time of day, which is not what the clock shows."""
@@ -267,12 +296,16 @@ class Bench:
             line = " ".join([f"push build {how}", *data["plugins"]])
         self.events.append(line)
 
-    def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """Call ``PluginChanges``; what that raises is a failure, as the rest is."""
-        return maybeDeferred(getattr(self.changes, operation), *args, **kwargs)
+    def ask(
+        self, operation: str, *args: Any, caller: Any = None, **kwargs: Any
+    ) -> Deferred[Any]:
+        """Ask for an operation, by the arguments of its parameters."""
+        params = PARAMS[operation](*args, **kwargs)
+        calling = getattr(self.service, operation)(params, caller)
+        return Deferred.fromCoroutine(calling)
 
-    def install(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        return self.ask("install", *args, **kwargs)
+    def install(self, *args: Any) -> Deferred[Any]:
+        return self.ask("install", *args)
 
     def publish(
         self,

@@ -42,7 +42,7 @@ class InstallTestCase(OperationTestCase):
 class InstallTests(InstallTestCase):
     def test_what_happens(self) -> None:
         """All happens in this order; tree, record, key and mark are kept, no more."""
-        entry = self.done("install", GOOD, ref="page-chose-this-1")
+        entry = self.done("install", GOOD, ref="page-chose-this-1").plugin
         self.assertEqual(
             self.events,
             [

@@ -80,7 +80,7 @@ class JobsTestCase(SynchronousTestCase):
     def begin(self, gate: Deferred[Any], request: Request = ANY) -> Deferred[Any]:
         """Begin an operation that waits for ``gate``, and may be cancelled."""
 
-        async def body(job: Job) -> Any:
+        async def body(job: Job, *_: str) -> Any:
             job.clones.append(Path("clone"))
             return await job.until(lambda: gate)
 
@@ -98,7 +98,7 @@ class JobsTests(JobsTestCase):
     def test_refused(self) -> None:
         """All its locks and trees are given back; what can't be removed is logged."""
 
-        async def body(job: Job) -> None:
+        async def body(job: Job, *_: str) -> None:
             await job.hold(self.jobs.plugin_lock("sample"))
             await job.hold(self.jobs.commit_lock)
             job.clones += [Path("stays"), Path("clone")]
@@ -196,7 +196,7 @@ class EndTests(JobsTestCase):
         """What runs in a thread is stopped, and is over before both ends."""
         gate = self.withdrawn()
 
-        async def body(job: Job) -> None:
+        async def body(job: Job, *_: str) -> None:
             await gate
             job.raise_if_stopping()
 
