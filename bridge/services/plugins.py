@@ -347,9 +347,11 @@ class PluginService:
             text = frames.push(Event.PROGRESS, unstructure(progress))
             caller.push(Event.PROGRESS, text)
 
-        return await self._previewer.preview(
-            params.url, params.id, params.ref, caller, watch
+        subject, by_page = (params.url, params.id), caller.is_page
+        request = Request(
+            Operation.PREVIEW, subject, params.id, params.ref, from_page=by_page
         )
+        return await self._previewer.preview(request, caller, watch)
 
     @method(NoParams, OperationList)
     async def operations(self, params: NoParams) -> OperationList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Callable
 from functools import partial
 
@@ -66,12 +66,13 @@ def make_plugins(
     """
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
     check = core.threads.checks.call
-    trees = Trees(paths.data, paths.profile, _random_name)
+    random_name = partial(secrets.token_hex, 8)
+    trees = Trees(paths.data, paths.profile, random_name)
     journal = Journal(paths.data.journal)
     recovered = recover(journal, store, trees)
     trust = Trust(store)
     sink = Pushes(core.hub.push, trust)
-    jobs = Jobs(sink.progress, reactor, core.now, _random_name, partial(check, remove))
+    jobs = Jobs(sink.progress, reactor, core.now, random_name, partial(check, remove))
     builder = Builder(paths, reactor, check)
     rebuild = Rebuild(store, trees, builder, sink, jobs.commit_lock, reactor)
     profile = paths.profile
@@ -123,7 +124,3 @@ def make_plugins(
     notice = None if recovered is None else notice_of(recovered, store)
     end = partial(installed.close, links.close, reactor)
     return PluginWiring(notice, prepare, [updates.close, end, fetcher.close])
-
-
-def _random_name() -> str:
-    return os.urandom(8).hex()

@@ -207,7 +207,6 @@ class CandidateFetcher:
         signed = await self._in_thread(
             verify_tree, tree, manifest.id, self._trees.profile, self._now()
         )
-        job.raise_if_stopping()
         return Candidate(root, tree, url, commit, manifest, signed)
 
     async def _scan(self, job: Job, tree: Tree) -> None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from ...approval.prompts import Operation
 from ...approval.wording import Differences
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
@@ -143,35 +143,25 @@ class Previewer(PluginOperations):
         )
 
     def preview(
-        self,
-        url: str | None,
-        plugin_id: str | None,
-        ref: str | None,
-        page: Holder,
-        watch: Watch,
+        self, request: Request, page: Holder, watch: Watch
     ) -> Deferred[Preview]:
         """
         Preview a plugin, or join the preview of it that is under way.
 
-        :param url: The URL of a repository; else ``plugin_id`` is an installed plugin,
-            at the URL it was installed from.
-        :param ref: The page's name for the operation.
+        :param request: Its subject is the URL of a repository or ``None``, and then the
+            id of an installed plugin, at the URL it was installed from, or ``None``.
         :param page: Who asks; when all who asked are gone, it ends.
         :return: Fails with ``BridgeError``: what an install is refused with, or
             ``private_address``.
         :raise BridgeError: ``busy`` or ``rate_limited``, or the URL or plugin is not
             one.
         """
-        request = Request(
-            Operation.PREVIEW, (url, plugin_id), plugin_id, ref, from_page=page.is_page
-        )
         current, known = self._job, self._jobs.find(request)
         if known is None and current is not None:
             if current.why_stopped is not None:
                 # A reloaded page may ask before its former preview has ended.
-                return current.ended().addCallback(
-                    lambda _: self.preview(url, plugin_id, ref, page, watch)
-                )
+                again = partial(self.preview, request, page, watch)
+                return current.ended().addCallback(lambda _: again())
             if not current.request.is_same(request):
                 why = "another preview is under way; wait for it to end"
                 raise plugin_error(Prefix.BUSY, why)
@@ -180,7 +170,7 @@ class Previewer(PluginOperations):
             return self._begin(request, page, watch)
         if known is current:
             self._add(page, watch)
-        return known.join(ref)
+        return known.join(request.ref)
 
     def _begin(self, request: Request, page: Holder, watch: Watch) -> Deferred[Preview]:
         url, plugin_id = request.subject
@@ -225,7 +215,6 @@ class Previewer(PluginOperations):
         remotes = self._reach(frozenset()) if url else self._fetcher.remotes
         if url is None:
             url = self._updatable(plugin_id or "").url
-        job.raise_if_stopping()
         try:
             candidate = await self._fetcher.fetch(job, url, remotes=remotes)
         except NotPublicError as e:

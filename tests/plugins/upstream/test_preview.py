@@ -6,9 +6,10 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.approval.prompts import Operation
 from bridge.http.target import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
-from bridge.plugins.operations.jobs import Progress
+from bridge.plugins.operations.jobs import Progress, Request
 from bridge.plugins.tree.manifest import Difference
 from bridge.plugins.upstream.preview import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
@@ -47,7 +48,9 @@ class PreviewTestCase(SynchronousTestCase):
         def watch(progress: Progress) -> None:
             self.steps[caller].append(progress.step)
 
-        return maybeDeferred(preview, url, plugin_id, ref, caller, watch)
+        subject = url, plugin_id
+        request = Request(Operation.PREVIEW, subject, plugin_id, ref)
+        return maybeDeferred(preview, request, caller, watch)
 
     def preview_installed(self, plugin_id: str = "good") -> Deferred[Preview]:
         """Begin to preview the update of a plugin."""
