@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from attrs import field
 
-from ..classes import define, frozen
+from ..classes import define
 from . import limits
 from .errors import BridgeError, Code
 from .frames import Request
@@ -66,30 +66,23 @@ class TokenBucket:
         return wait
 
 
-@frozen
-class Rates:
+@define(eq=False, repr=False)
+class Budgets:
     """
-    The budgets of each socket of a daemon.
+    What one authenticated socket may still do.
 
     :ivar rate: Requests a second.
     :ivar burst: Requests at once.
     :ivar now: The clock, in seconds.
-    :ivar light: The ``(service, method)`` pairs that draw from a budget of their
-        own: reads from memory, of which a page with sixty plugins makes more than a
-        hundred at its start, and what it calls as fast as a controller moves.
+    :ivar light_methods: The ``(service, method)`` pairs that draw from a budget of
+        their own: reads from memory, of which a page with sixty plugins makes more
+        than a hundred at its start, and what it calls as fast as a controller moves.
     """
 
     rate: float
     burst: int
     now: Callable[[], float]
-    light: frozenset[tuple[str, str]] = frozenset()
-
-
-@define(eq=False, repr=False)
-class Budgets:
-    """What one authenticated socket may still do."""
-
-    _rates: Rates
+    light_methods: frozenset[tuple[str, str]] = frozenset()
     _requests: TokenBucket = field(init=False)
     _light: TokenBucket = field(init=False)
     _logs: TokenBucket = field(init=False)
@@ -97,16 +90,15 @@ class Budgets:
     _last_drop: float = -math.inf
 
     def __attrs_post_init__(self) -> None:
-        rates = self._rates
-        self._requests = TokenBucket(rates.rate, rates.burst, rates.now)
+        self._requests = TokenBucket(self.rate, self.burst, self.now)
         # A higher rate that was configured holds here as well.
         self._light = TokenBucket(
-            max(limits.LIGHT_PER_SECOND, rates.rate),
-            max(limits.LIGHT_BURST, rates.burst),
-            rates.now,
+            max(limits.LIGHT_PER_SECOND, self.rate),
+            max(limits.LIGHT_BURST, self.burst),
+            self.now,
         )
         self._logs = TokenBucket(
-            limits.LOG_FRAMES_PER_SECOND, limits.LOG_FRAMES_BURST, rates.now
+            limits.LOG_FRAMES_PER_SECOND, limits.LOG_FRAMES_BURST, self.now
         )
 
     def request(self, request: Request) -> float:
@@ -116,7 +108,7 @@ class Budgets:
         :return: In how many seconds it may be made.
         :raise BridgeError: 429: that would be too long.
         """
-        light = (request.service, request.method) in self._rates.light
+        light = (request.service, request.method) in self.light_methods
         bucket = self._light if light else self._requests
         after = bucket.take(limits.PACED_SECONDS)
         if after is None:
@@ -136,7 +128,7 @@ class Budgets:
         """Whether a frame of log records may be written; else it is to be dropped."""
         if self._logs.take() is not None:
             return True
-        now = self._rates.now()
+        now = self.now()
         if now - self._last_drop > 1.0:
             self._flood_since = now
         self._last_drop = now

@@ -37,8 +37,7 @@ from ..protocol.wire import unstructure
 from ..rpc import Registry
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.processes import trim
-from .channel import GuardedChannel
-from .connectionlimits import ConnectionLimits, RequestQuota
+from .channel import ConnectionLimits, GuardedChannel, RequestQuota
 from .guard import Guard
 from .request import GuardedRequest, RequestError, too_large
 from .websocket.socket import BridgeFactory

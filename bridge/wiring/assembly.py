@@ -30,7 +30,7 @@ from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..pagelog.pagefile import LogFileError, LogWriter, PageFile
-from ..protocol.budgets import Rates, TokenBucket
+from ..protocol.budgets import Budgets, TokenBucket
 from ..protocol.text import Secrets
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import build_problem
@@ -115,8 +115,8 @@ def assemble(
     pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
 
     guard = _guard(reactor, config, token, listening.port)
-    rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
-    context = SharedContext(__version__, registry, hub, guard, rates, logs, reactor)
+    budgets = partial(Budgets, config.rate, config.burst, reactor.seconds, LIGHT)
+    context = SharedContext(__version__, registry, hub, guard, budgets, logs, reactor)
     sockets = BridgeFactory(context)
     routes = Routes(__version__, registry, config.dev, sockets)
     commands = evolve(context, registry=core.for_commands, pages=False)

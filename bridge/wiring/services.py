@@ -53,7 +53,7 @@ LIGHT: Final = frozenset(
         ("state", "list"),
     }
 )
-"""Methods with a budget of their own; see ``bridge.protocol.budgets.Rates``."""
+"""Methods with a budget of their own; see ``bridge.protocol.budgets.Budgets``."""
 
 
 @frozen(eq=False, repr=False)

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.budgets import Budgets, Rates, TokenBucket
+from bridge.protocol.budgets import Budgets, TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.frames import Request
 
@@ -71,7 +71,7 @@ class BudgetsCase(SynchronousTestCase):
     def begin(self, rate: float = 5.0, burst: int = 2) -> Budgets:
         self.clock = Clock()
         light = frozenset({("osc", "send")})
-        return Budgets(Rates(rate, burst, self.clock.seconds, light))
+        return Budgets(rate, burst, self.clock.seconds, light)
 
     def refused(self, budgets: Budgets, request: Request = REQUEST) -> BridgeError:
         """Return the refusal of a request over the rate."""
@@ -111,8 +111,8 @@ class PacingTests(BudgetsCase):
     def test_attack_starving_others(self, asked: list[tuple[int, float]]) -> None:
         """However two sockets flood, a third one's request starts when it is due."""
         clock = Clock()
-        rates = Rates(5.0, 2, clock.seconds, frozenset({("osc", "send")}))
-        sockets, alone = [Budgets(rates) for _ in range(3)], Budgets(rates)
+        given = 5.0, 2, clock.seconds, frozenset({("osc", "send")})
+        sockets, alone = [Budgets(*given) for _ in range(3)], Budgets(*given)
 
         def start(budgets: Budgets) -> object:
             try:

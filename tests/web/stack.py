@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Awaitable, Iterable, Iterator
+from functools import partial
 from http.client import HTTPResponse
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +19,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bridge.datadir.token import FollowedToken
-from bridge.protocol.budgets import Rates, TokenBucket
+from bridge.protocol.budgets import Budgets, TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc import Hub, NoParams, NoResult, Registry, method
 from bridge.services.state import State
@@ -305,7 +306,7 @@ class Stack:
             self.registry,
             self.hub,
             self.guard,
-            Rates(*requests, self.clock.seconds, light),
+            partial(Budgets, *requests, self.clock.seconds, light),
             self.logs,
             self.clock,
         )

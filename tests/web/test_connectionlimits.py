@@ -1,4 +1,4 @@
-"""Tests for bridge.web.connectionlimits, and for what it does to connections."""
+"""Tests for what connections share; see bridge.web.channel."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.connectionlimits import Parts, RequestQuota
+from bridge.web.channel import Parts, RequestQuota
 
 from .stack import BEARER, JSON, WAIT, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
@@ -36,7 +36,7 @@ class PartsTests(SynchronousTestCase):
     def test_attack_holding_places(self) -> None:
         """The one that has waited longest goes first; who comes again is the newest."""
         pending = Parts(3)
-        rivals = [Rival() for _ in range(4)]
+        rivals: list[Any] = [Rival() for _ in range(4)]
         for rival in (*rivals[:3], rivals[0], rivals[3]):
             pending.add(rival)
         self.assertEqual([r.dropped for r in rivals], [False, True, False, False])
@@ -45,7 +45,8 @@ class PartsTests(SynchronousTestCase):
     def test_attack_answers_that_nobody_reads(self) -> None:
         """Over the bound the connection with most is dropped, and counts no more."""
         unread = Parts(8)
-        small, large, new = Rival(), Rival(), Rival()
+        rivals: list[Any] = [Rival() for _ in range(3)]
+        small, large, new = rivals
         for rival, size in ((small, 2), (large, 6), (new, 4)):
             self.assertFalse(large.dropped)
             unread.add(rival, size)
@@ -64,7 +65,7 @@ class RequestQuotaTests(SynchronousTestCase):
     def test_attack_more_than_a_turn_waits(self) -> None:
         """Each turn answers so many of those that wait, in their order."""
         self.quota.consume(4)
-        rivals = [Rival(self.quota) for _ in range(9)]
+        rivals: list[Any] = [Rival(self.quota) for _ in range(9)]
         for rival in rivals:
             self.quota.wait(rival)
         for answered in (4, 8, 9):

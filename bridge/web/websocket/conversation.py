@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 
 from ...classes import define, frozen
 from ...protocol import frames, limits
-from ...protocol.budgets import Budgets, Rates
+from ...protocol.budgets import Budgets
 from ...protocol.errors import (
     BridgeError,
     CloseReason,
@@ -72,6 +72,7 @@ class SharedContext:
     The dependencies that all sockets of a daemon share.
 
     :ivar version: The daemon's version, sent in ``welcome``.
+    :ivar budgets: Makes those of a socket.
     :ivar pages: Whether these are sockets of pages; see ``Holder.is_page``.
     """
 
@@ -79,7 +80,7 @@ class SharedContext:
     registry: Registry
     hub: Hub
     guard: Guard
-    rates: Rates
+    budgets: Callable[[], Budgets]
     logs: LogSink
     clock: IReactorTime
     pages: bool = True
@@ -249,7 +250,7 @@ class Conversation:
         if not self._transport.welcomed():
             self.close(CloseReason.TOO_MANY_SOCKETS)
             return
-        self._budgets = Budgets(self._context.rates)
+        self._budgets = self._context.budgets()
         services = self._context.registry.describe()
         self.send_queue.put(frames.welcome(self._context.version, services))
         self._context.hub.add(self)
