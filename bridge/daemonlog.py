@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
 from typing import Annotated, Any, Final, TextIO
 
 from attrs import field
-from twisted.logger import (
-    FilteringLogObserver,
-    ILogObserver,
-    LogEvent,
-    LogLevel,
-    LogLevelFilterPredicate,
-    formatEvent,
-)
+from twisted.logger import ILogObserver, LogEvent, LogLevel, formatEvent
 from twisted.python.threadable import isInIOThread
 from zope.interface import implementer
 
@@ -130,6 +123,27 @@ def as_json(entry: LogEntry) -> str:
 
 @implementer(ILogObserver)
 @define(eq=False, repr=False)
+class Observer:
+    """
+    Reads each event of a level and above once, and passes it on.
+
+    :ivar _level: ``debug``, ``info``, ``warn`` or ``error``.
+    :ivar _secrets: What must never be shown.
+    """
+
+    _level: str
+    _secrets: Secrets
+    _shown: Sequence[Callable[[LogEntry], None]]
+
+    def __call__(self, event: LogEvent) -> None:
+        level = event.get("log_level")
+        if level is not None and level >= LogLevel.levelWithName(self._level):
+            entry = read_event(event, self._secrets)
+            for show in self._shown:
+                show(entry)
+
+
+@define(eq=False, repr=False)
 class Output:
     """
     Writes every event to a stream; a broken stream is not an error.
@@ -139,13 +153,11 @@ class Output:
 
     :ivar _stream: Standard error.
     :ivar _form: ``text`` or ``json``.
-    :ivar _secrets: What must never be shown.
     :ivar _journal: Whether lines go to the journal, and carry its levels.
     """
 
     _stream: TextIO
     _form: str
-    _secrets: Secrets
     _journal: bool = False
     # Unlike others, it may be put into by a signal's handler, too.
     _lines: SimpleQueue[str | Event] = field(factory=SimpleQueue, init=False)
@@ -154,8 +166,7 @@ class Output:
     _patience: float = field(default=_PATIENCE_SECONDS, init=False)
     _thread: Thread | None = field(default=None, init=False)
 
-    def __call__(self, event: LogEvent) -> None:
-        entry = read_event(event, self._secrets)
+    def __call__(self, entry: LogEntry) -> None:
         if not self._started():
             self._write(self._text(entry))
             return
@@ -226,17 +237,6 @@ class Output:
         return prefix + text.replace("\n", "\n" + prefix) + "\n"
 
 
-def at_least(level: str, observer: ILogObserver) -> ILogObserver:
-    """
-    Pass only events of a level and above to ``observer``.
-
-    :param level: ``debug``, ``info``, ``warn`` or ``error``.
-    """
-    least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
-    return FilteringLogObserver(observer, [least])
-
-
-@implementer(ILogObserver)
 @define(eq=False, repr=False)
 class DaemonLog:
     """
@@ -247,12 +247,11 @@ class DaemonLog:
     """
 
     _file: PageFile | None
-    _secrets: Secrets
     # Twisted logs in signal handlers, too.
     _lock: RLock = field(factory=RLock, init=False)
 
-    def __call__(self, event: LogEvent) -> None:
-        line = f"{as_text(read_event(event, self._secrets))}\n"
+    def __call__(self, entry: LogEntry) -> None:
+        line = f"{as_text(entry)}\n"
         with self._lock, suppress(OSError):
             if self._file is not None:
                 self._file.append(line.encode("utf-8", "replace"))
@@ -265,7 +264,7 @@ class DaemonLog:
             file.close()
 
 
-def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | None]:
+def open_daemon_log(data: DataDir) -> tuple[DaemonLog, str | None]:
     """
     Open the file of the daemon's own log lines.
 
@@ -274,8 +273,8 @@ def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | N
     try:
         file = PageFile.open(data.daemon_log, DAEMON_LOG_BYTES)
     except LogFileError as e:
-        return DaemonLog(None, secrets), f"the daemon's log lines are not kept: {e}"
-    return DaemonLog(file, secrets), None
+        return DaemonLog(None), f"the daemon's log lines are not kept: {e}"
+    return DaemonLog(file), None
 
 
 SCOPE: Final = "bridge"
@@ -298,7 +297,6 @@ class Line:
     ts: int
 
 
-@implementer(ILogObserver)
 @define(eq=False, repr=False)
 class LogPush:
     """
@@ -310,20 +308,16 @@ class LogPush:
     and be pushed, forever.
 
     :ivar _push: Called with a ``Line`` as plain JSON, by the reactor only.
-    :ivar _secrets: What must never be pushed.
     :ivar _in_reactor: Has the reactor call a function soon, from any thread.
     """
 
     _push: Callable[[dict[str, Any]], None]
-    _secrets: Secrets
     _in_reactor: Callable[..., None]
     _pushing: bool = False
 
-    def __call__(self, event: LogEvent) -> None:
+    def __call__(self, entry: LogEntry) -> None:
         if not (self._pushing and isInIOThread()):
-            self._in_reactor(
-                self._push_record, as_record(read_event(event, self._secrets))
-            )
+            self._in_reactor(self._push_record, as_record(entry))
 
     def _push_record(self, record: dict[str, Any]) -> None:
         self._pushing = True

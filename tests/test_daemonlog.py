@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from twisted.logger import Logger, LogLevel, LogPublisher
@@ -15,8 +15,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge import daemonlog
 from bridge.daemonlog import (
     LogPush,
+    Observer,
     Output,
-    at_least,
     open_daemon_log,
     read_event,
 )
@@ -31,10 +31,17 @@ class OutputCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.stream = self.enterContext(tempfile.TemporaryFile("w+"))
 
-    def logger(self, *args: Any, **kwargs: Any) -> Logger:
+    def logger(
+        self,
+        form: str,
+        secrets: Callable[[], Sequence[str]] = tuple,
+        level: str = "debug",
+        journal: bool = False,
+    ) -> Logger:
         """Make a logger that writes to the stream."""
-        self.output = Output(self.stream, *args, **kwargs)
-        return Logger("bridge.web.site.Site", observer=LogPublisher(self.output))
+        self.output = Output(self.stream, form, journal)
+        observer = Observer(level, secrets, [self.output])
+        return Logger("bridge.web.site.Site", observer=LogPublisher(observer))
 
     def written(self) -> str:
         self.output.end()
@@ -46,7 +53,7 @@ class TextTests(OutputCase):
     def test_traceback(self) -> None:
         """A traceback follows its message, indented."""
         broken = Failure(ZeroDivisionError("by nothing"))
-        self.logger("text", tuple).failure("it broke", broken)
+        self.logger("text").failure("it broke", broken)
         first, *rest = self.written().splitlines()
         self.assertIn("ERROR [web.site] it broke", first)
         self.assertIn("ZeroDivisionError: by nothing", self.written())
@@ -56,7 +63,7 @@ class TextTests(OutputCase):
     def test_forged_line_attack(self) -> None:
         """A value in a message cannot forge a line, or move the cursor."""
         forged = "x\n2026-01-01T00:00:00.000Z ERROR [web] \x1b[2J\u202eforged\r"
-        self.logger("text", tuple).info("got {it}", it=forged)
+        self.logger("text").info("got {it}", it=forged)
         first, second = self.written().splitlines()
         self.assertTrue(first.endswith("got x"))
         self.assertEqual(second, "    2026-01-01T00:00:00.000Z ERROR [web] forged")
@@ -66,10 +73,10 @@ class TextTests(OutputCase):
         read, write = os.pipe()
         os.close(read)
         with open(write, "w") as stream:
-            output = Output(stream, "text", tuple)
+            output = Output(stream, "text")
             output.end()
-            output({"log_format": "x"})
-        output({"log_format": "x"})
+            output(read_event({"log_format": "x"}, tuple))
+        output(read_event({"log_format": "x"}, tuple))
 
     def test_attack_nobody_reads(self) -> None:
         """Nothing waits for a reader; what was too much for the queue is counted."""
@@ -78,8 +85,8 @@ class TextTests(OutputCase):
             os.set_blocking(write, not ends)
             stream = self.enterContext(open(write, "w"))
             reader = self.enterContext(open(read, "rb"))
-            output = Output(stream, "text", tuple)
-            log = Logger("bridge.x", observer=LogPublisher(output))
+            output = Output(stream, "text")
+            log = Logger("bridge.x", observer=Observer("info", tuple, [output]))
             for number in range(3000):
                 log.info("{number:099}", number=number)
             if ends:
@@ -116,7 +123,7 @@ class TextTests(OutputCase):
 class JsonTests(OutputCase):
     def test_form(self) -> None:
         """One object a line with time, level, source, message, and any traceback."""
-        logger = self.logger("json", tuple)
+        logger = self.logger("json")
         logger.warn("a\n{what}", what="b\ud800\x00")
         logger.failure("it broke", Failure(ZeroDivisionError()))
         line, broken = map(json.loads, self.written().splitlines())
@@ -130,7 +137,7 @@ class JsonTests(OutputCase):
 class JournalTests(OutputCase):
     def test_prefix(self) -> None:
         """Every line has the priority before it, and no time or level of its own."""
-        source = self.logger("text", tuple, journal=True)
+        source = self.logger("text", journal=True)
         source.debug("a")
         source.info("b")
         source.warn("c\nd")
@@ -141,7 +148,7 @@ class JournalTests(OutputCase):
             "<7>[web.site] a\n<6>[web.site] b\n<4>[web.site] c\n<4>    d\n"
             "<3>[web.site] e\n<3>[web.site] f\n",
         )
-        self.logger("json", tuple, journal=True).error("a")
+        self.logger("json", journal=True).error("a")
         self.assertIn('\n<3>{"time":', self.written())
 
     def test_recognised(self) -> None:
@@ -163,8 +170,7 @@ class LevelTests(OutputCase):
         """Each level shows itself and what is above it."""
         for index, level in enumerate(self.CALLS[:4]):
             self.setUp()
-            self.logger("text", tuple)
-            logger = Logger("bridge", observer=at_least(level, self.output))
+            logger = self.logger("text", level=level)
             for call in self.CALLS:
                 getattr(logger, call)(call)
             shown = [line.split()[-1] for line in self.written().splitlines()]
@@ -211,7 +217,8 @@ class PushTests(SynchronousTestCase):
         def in_reactor(f: Callable[..., None], *args: Any) -> None:
             self.waiting.append(lambda: f(*args))
 
-        self.publisher.addObserver(LogPush(to, lambda: ["s3cret"], in_reactor))
+        push = LogPush(to, in_reactor)
+        self.publisher.addObserver(Observer("debug", lambda: ["s3cret"], [push]))
 
     def turn(self) -> None:
         """Do what the reactor was asked to do, as it does: whatever that raises."""
@@ -273,9 +280,10 @@ class KeptTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.data = DataDir(fresh_directory(self))
-        self.kept, self.notice = open_daemon_log(self.data, lambda: ["s3cret"])
+        self.kept, self.notice = open_daemon_log(self.data)
         self.addCleanup(self.kept.close)
-        self.log = Logger("bridge.x", observer=LogPublisher(self.kept))
+        observer = Observer("debug", lambda: ["s3cret"], [self.kept])
+        self.log = Logger("bridge.x", observer=observer)
 
     def test_kept_until_closed(self) -> None:
         """Lines are in the file, without secrets; after the end nothing is added."""
@@ -299,7 +307,7 @@ class KeptTests(SynchronousTestCase):
         """Where others can write, nothing is kept, and the start names it."""
         folder = self.data.daemon_log.parent
         folder.chmod(0o777)
-        kept, notice = open_daemon_log(self.data, list)
-        Logger("bridge.x", observer=LogPublisher(kept)).info("lost")
+        kept, notice = open_daemon_log(self.data)
+        Logger("bridge.x", observer=Observer("debug", list, [kept])).info("lost")
         self.assertIn(f"{folder} can be written by other users", str(notice))
         self.assertEqual(self.data.daemon_log.read_bytes(), b"")

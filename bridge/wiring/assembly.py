@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import astuple, evolve
 from twisted.internet.defer import Deferred, DeferredList
-from twisted.logger import ILogObserver, LogPublisher
+from twisted.logger import ILogObserver
 
 from .. import __version__
 from ..concurrency.threads import Pool
@@ -24,7 +24,7 @@ from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
 from ..daemon.listening import Listening, StartError, bind, inherited_socket
 from ..daemon.sd_notify import supervisor
-from ..daemonlog import LogPush, Output, at_least, open_daemon_log
+from ..daemonlog import LogPush, Observer, Output, open_daemon_log
 from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
@@ -96,7 +96,7 @@ def assemble(
     plugins = make_plugins(core, approver, cannot_build)
     listening = inherited_socket() or _bound(config.listen)
     writer, discarded = open_page_log(config, data, threads.logs)
-    kept, not_kept = open_daemon_log(data, secrets)
+    kept, not_kept = open_daemon_log(data)
     logs = Logs(writer, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     fanout, finish = make_services(core, logs, not_for_osc)
@@ -112,7 +112,7 @@ def assemble(
         tuple(filter(None, (*notices, cannot_build()))),
     )
 
-    pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
+    pushed = LogPush(partial(hub.push, Event.LOG), reactor.callFromThread)
 
     guard = _guard(reactor, config, token, listening.port)
     budgets = partial(Budgets, config.rate, config.burst, reactor.seconds, LIGHT)
@@ -149,7 +149,7 @@ def assemble(
         finish=[*finish, *plugins.finish, *last],
         release=lock.release,
         output=make_log_output(reactor, config, twistd, secrets),
-        observer=at_least(config.log, LogPublisher(kept, pushed)),
+        observer=Observer(config.log, secrets, [kept, pushed]),
         supervisor=notified,
     )
 
@@ -203,10 +203,10 @@ def make_log_output(
     ):
         return None
     is_journal = to_journal(sys.stderr, os.environ)
-    output = Output(sys.stderr, config.log_format, secrets, is_journal)
+    output = Output(sys.stderr, config.log_format, is_journal)
     # twistd ends by the signal that it got: then Python calls nothing at the exit.
     reactor.addSystemEventTrigger("after", "shutdown", output.end)
-    return at_least(config.log, output)
+    return Observer(config.log, secrets, [output])
 
 
 def open_page_log(
