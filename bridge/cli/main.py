@@ -89,18 +89,14 @@ class Commands(click.Group):
     """The commands, each imported when it is asked for."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """See ``click.Group``."""
-        return find(cmd_name) if cmd_name in COMMANDS else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
         """See ``click.Group``; the refusal has the nearest command."""
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+        if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing:
+                return None
             from ..protocol.text import nearest
 
-            ctx.fail(f"there is no such command{nearest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
+            ctx.fail(f"there is no such command{nearest(cmd_name, COMMANDS)}")
+        return find(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See ``click.Group``; with a host's own command ``run`` may be left out."""

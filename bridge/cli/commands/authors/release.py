@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -57,7 +56,6 @@ def check(
     ". minor",
     status="Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but "
     "the check could not run a step.",
-    words=attrgetter("message"),
 )
 @key_option
 @json_option

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -66,7 +65,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     print_result(as_json, {"file": str(path), "keyId": found}, lines)
 
 
-@command("sign", ".", words=attrgetter("message"))
+@command("sign", ".")
 @key_option
 @directory_argument
 def sign(place: Paths, key: Path | None, directory: Path) -> None:
@@ -98,7 +97,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
         print(f"warning: {note}")
 
 
-@command("verify", ".", words=attrgetter("message"))
+@command("verify", ".")
 @json_option
 @directory_argument
 def verify(place: Paths, directory: Path, as_json: bool) -> None:

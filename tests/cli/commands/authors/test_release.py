@@ -242,7 +242,7 @@ class RefusedTests(ReleaseTestCase):
         self.assert_fails("plugin.json is not committed", self.release("patch"))
         self.write("plugin.json", "{}")
         self.commit()
-        self.assert_not_released("manifest_invalid: ", "patch")
+        self.assert_not_released("the manifest breaks a rule: ", "patch")
         self.plugin = self.root / "empty"
         self.plugin.mkdir()
         self.assert_fails("is not the", self.release("patch"))

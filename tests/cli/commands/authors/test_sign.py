@@ -211,7 +211,7 @@ class VerifyTests(SignTestCase):
         """The words are those of an install."""
         self.assert_signed()
         self.write("main.ts", "export default 2\n")
-        self.assertIn("unsigned: the tree", self.failed(self.run_verify()))
+        self.assertIn("verify: the tree", self.failed(self.run_verify()))
 
 
 class KeygenTests(CommandTestCase):
