@@ -25,15 +25,9 @@ from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees
 from ..protocol.errors import UserError
 from ..protocol.text import visible
+from ..provision import service
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
-from ..provision.service import (
-    is_hiding,
-    is_service_of,
-    starting_at_login,
-    unit_to_start,
-    wake,
-)
 from ..provision.setup import installed_bundler, runnable, sources_problem
 from ..settings.options import Paths
 from ..settings.values import Address
@@ -277,7 +271,7 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
     :return: What was found, and whether one runs with ``--dev``.
     """
     name = "daemon"
-    wake(place)
+    service.wake(place)
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)
@@ -286,9 +280,9 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
         try:
             session = connect(place)
         except UserError as e:
-            why, _, fix = str(e).partition("; ")
+            level, why, fix = _wrong(e)
             text = f"running, but cannot be used: {why}"
-            return Finding(name, Level.WRONG, text, fix or "restart it"), False
+            return Finding(name, level, text, fix or "restart it"), False
         session.close()
         version = visible(str(session.welcome.get("version")))
         text = f"version {version} listens on {address}"
@@ -319,10 +313,10 @@ def _listener(place: Paths, listen: Address) -> str:
 
 def _start(place: Paths) -> str:
     """Return how to start the daemon: once, and where that can be, at each login."""
-    if is_service_of(place) and not is_hiding():
-        return f"run: systemctl --user start {unit_to_start()}"
+    if service.is_service_of(place) and not service.is_hiding():
+        return f"run: systemctl --user start {service.unit_to_start()}"
     start = f"run: plugin-bridge run {place.typed}"
-    at_login = starting_at_login(place)
+    at_login = service.starting_at_login(place)
     if at_login and not missing_sources(place):
         start += f", or, to start it at each login: {at_login}"
     return start
@@ -337,29 +331,22 @@ async def notification_server(
     :param no_prompts: Whether none is needed, as with ``--dev``.
     """
     name = "notification server"
-
-    def wrong(text: str, fix: str) -> Finding:
-        if no_prompts:
-            note = f"{text}; with --dev no prompt is needed"
-            return Finding(name, Level.NOTE, note)
-        return Finding(name, Level.WRONG, text, fix)
-
     try:
         server = await notifications.find()
     except DesktopError as e:
-        return wrong(
-            f"none answers, so no prompt can be shown: {e}",
-            _server_fix(),
-        )
-    called = visible(f"{server.name} {server.version}")
-    able = visible(", ".join(sorted(server.capabilities)))
-    if "actions" not in server.capabilities:
-        return wrong(
-            f"{called} has no buttons, so prompts are refused (it supports: {able})",
-            "use one with actions, such as dunst",
-        )
-    click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
-    return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
+        text, fix = f"none answers, so no prompt can be shown: {e}", _server_fix()
+    else:
+        called = visible(f"{server.name} {server.version}")
+        able = visible(", ".join(sorted(server.capabilities)))
+        if "actions" in server.capabilities:
+            click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
+            text = f"{called}: {click} (it supports: {able})"
+            return Finding(name, Level.OK, text)
+        text = f"{called} has no buttons, so prompts are refused (it supports: {able})"
+        fix = "use one with actions, such as dunst"
+    if no_prompts:
+        return Finding(name, Level.NOTE, f"{text}; with --dev no prompt is needed")
+    return Finding(name, Level.WRONG, text, fix)
 
 
 def _server_fix() -> str:

@@ -292,8 +292,8 @@ class DaemonTests(SynchronousTestCase):
                 patch.object(service_module, "is_usual", return_value=is_usual),
                 patch.object(service_module, "is_written", return_value=is_service),
                 patch.object(checkup, "missing_sources", return_value=[]),
-                patch.object(checkup, "is_service_of", return_value=is_service),
-                patch.object(checkup, "unit_to_start", return_value="unit"),
+                patch.object(service_module, "is_service_of", return_value=is_service),
+                patch.object(service_module, "unit_to_start", return_value="unit"),
             ):
                 self.assertEqual((self.found().level, self.found().fix), (NOTE, fix))
 
@@ -303,7 +303,7 @@ class DaemonTests(SynchronousTestCase):
         def wake(place: Paths) -> None:
             self.addCleanup(acquire(place.data.lock).release)
 
-        with patch.object(checkup, "wake", wake):
+        with patch.object(service_module, "wake", wake):
             self.assertEqual(self.found().level, NOTE)
         self.place.data.address.write_text(str(self.address))
         for token in ("A" * 43, "damaged"):

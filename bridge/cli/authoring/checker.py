@@ -38,17 +38,11 @@ from ...provision.readiness import setup_advice
 from ...settings.options import Paths
 from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
+from . import worktree
 from .hostapi import api_version, check_types, find_compiler
 from .programs import search_path
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
-from .worktree import (
-    check_host,
-    difference_lines,
-    folder_note,
-    published_tree,
-    since_signed,
-)
 
 
 @define(eq=False)
@@ -102,16 +96,16 @@ class Checker:
             return StepResult(name, Outcome.REFUSED, "\n".join(lines))
 
     async def _files(self) -> str:
-        check_host(self._root, self._place)
-        self._tree = published_tree(self._root)
+        worktree.check_host(self._root, self._place)
+        self._tree = worktree.published_tree(self._root)
         with reported("the tree cannot be copied"):
             self._copy.mkdir(mode=0o700)
             write_files(self._copy, self._tree.files)
         sizes = list(map(len, self._tree.files.values()))
         found = f"{len(sizes)} files, {sum(sizes):,} bytes"
-        notes = [*filter(None, (folder_note(self._root), icon_note(self._tree)))]
-        if notes:
-            raise EndedError(Outcome.WARNED, "\n".join([found, *notes]))
+        notes = worktree.folder_note(self._root), icon_note(self._tree)
+        if any(notes):
+            raise EndedError(Outcome.WARNED, "\n".join(filter(None, (found, *notes))))
         return found
 
     async def _read_manifest(self) -> str:
@@ -206,11 +200,11 @@ class Checker:
 
     def _since_signed(self) -> list[str]:
         """Compare with the last signed commit; return lines for the author."""
-        found = since_signed(self._root, self._tree.files)
+        found = worktree.since_signed(self._root, self._tree.files)
         if found is None:
             return []
         self.report.signed_commit, self.report.changed = found
-        return difference_lines(*found)
+        return worktree.difference_lines(*found)
 
     async def _id(self) -> str:
         plugin_id = self._plugin_id()

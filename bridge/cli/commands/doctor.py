@@ -35,14 +35,8 @@ from ...settings.values import Address
 from ...store.generations import StoreError, read_state
 from ...system.files import open_regular
 from ...system.reactor import run_once, steady_reactor
-from ..checkup import (
-    Finding,
-    Level,
-    daemon,
-    finding_lines,
-    notification_server,
-    on_disk,
-)
+from .. import checkup
+from ..checkup import Finding, Level
 from ..command import command, json_option, path_option, prefix_of
 from ..terminal import print_result, write_private
 
@@ -94,10 +88,10 @@ def doctor(
     needs no notification server.
     """
     reactor = steady_reactor()
-    found, is_dev = daemon(place, listen)
+    found, is_dev = checkup.daemon(place, listen)
     no_prompts = (dev or is_dev) and not prompt
     findings = [
-        *on_disk(place),
+        *checkup.on_disk(place),
         found,
         *run_once(reactor, lambda: on_desktop(reactor, place, prompt, no_prompts)),
     ]
@@ -105,7 +99,7 @@ def doctor(
     value = {"ok": ok, "findings": list(map(asdict, findings))}
     if bundle is not None:
         write_report(bundle, report_parts(place, findings, os.environ))
-    print_result(as_json, value, finding_lines(findings))
+    print_result(as_json, value, checkup.finding_lines(findings))
     return 0 if ok else 1
 
 
@@ -122,7 +116,8 @@ async def on_desktop(
     try:
         findings = []
         if sys.platform not in ("win32", "darwin"):  # pragma: no branch
-            findings.append(await notification_server(notifications, no_prompts))
+            server = checkup.notification_server(notifications, no_prompts)
+            findings.append(await server)
         if prompt:
             application = place.profile.application
             approver = native_approver(reactor, notifications, application)

@@ -11,12 +11,7 @@ from typing import Any, BinaryIO, Final
 import click
 
 from ...classes import define, frozen
-from ...plugins.installed.records import (
-    GRANTS,
-    SWITCH,
-    read_records,
-    settings_namespace,
-)
+from ...plugins.installed import records
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
@@ -99,12 +94,12 @@ def taken(view: Tables, application: str, now: float) -> Export:
 
     :param now: Seconds since the epoch.
     """
-    records = read_records(view).items()
+    found = records.read_records(view).items()
     return Export(
         VERSION,
         application,
         timestamp(now, "seconds"),
-        [PluginSource(name, record.url) for name, record in records],
+        [PluginSource(name, record.url) for name, record in found],
         {
             ns: view.entries(ns)
             for ns in view.namespaces()
@@ -205,7 +200,7 @@ def _listed(export: Export) -> set[str]:
 
 def settings_with(export: Export, plugins: set[str]) -> dict[str, dict[str, Any]]:
     """Return the settings but those of other plugins, which nobody has installed."""
-    kept = set(map(settings_namespace, plugins))
+    kept = set(map(records.settings_namespace, plugins))
     return {
         ns: {
             key: value
@@ -213,13 +208,13 @@ def settings_with(export: Export, plugins: set[str]) -> dict[str, dict[str, Any]
             if ns != HOST or _plugin_of(key) in (None, *plugins)
         }
         for ns, entries in export.state.items()
-        if ns in kept or not ns.startswith(settings_namespace(""))
+        if ns in kept or not ns.startswith(records.settings_namespace(""))
     }
 
 
 def _plugin_of(key: str) -> str | None:
     """Return the id of the plugin whose key of the page's this is."""
-    prefix = next(filter(key.startswith, (SWITCH, GRANTS)), None)
+    prefix = next(filter(key.startswith, (records.SWITCH, records.GRANTS)), None)
     return None if prefix is None else key.removeprefix(prefix)
 
 
@@ -242,8 +237,8 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
             try:
                 session.call("state", "set", ns=ns, key=key, value=value)
                 made += 1
-                if ns == HOST and key.startswith(GRANTS):
-                    name = visible(key.removeprefix(GRANTS))
+                if ns == HOST and key.startswith(records.GRANTS):
+                    name = visible(key.removeprefix(records.GRANTS))
                     print_line(f"{name}: permissions set")
             except BridgeError as e:
                 refused += 1
