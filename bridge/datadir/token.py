@@ -130,6 +130,8 @@ class FollowedToken:
     _seconds: Callable[[], float]
     replaced: Callable[[], object] = field(default=lambda: None, init=False)
     _defect: str | None = field(default=None, init=False)
+    # Nothing equals it: the first look reads the file.
+    _status: object = field(factory=object, init=False)
     _looked: float = field(init=False)
 
     _log: ClassVar[Logger] = Logger(namespace="bridge")
@@ -153,8 +155,14 @@ class FollowedToken:
         return self._token
 
     def look(self) -> None:
-        """Read the file; log what has changed since the last look."""
+        """Look at the status of the file, and read it if that has changed."""
         self._looked = self._seconds()
+        status = _status(self._path)
+        if status != self._status:
+            self._status = status
+            self._read()
+
+    def _read(self) -> None:
         before = self._token
         try:
             self._token = read_token(self._path)
@@ -173,6 +181,19 @@ class FollowedToken:
             self.replaced()
 
     def _unusable(self, why: str) -> None:
+        # It is read again at the next look: the reason may be the daemon's own, such as
+        # too many open files.
+        self._status = object()
         if why != self._defect:
             self._log.error("no page can pair: {why}", why=why)
         self._defect = why
+
+
+def _status(path: Path) -> object:
+    """Return what changes with a file's content or mode; ``None`` without a file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mode, *times

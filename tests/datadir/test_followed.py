@@ -97,7 +97,7 @@ class FollowedTests(TokenCase):
         self.assertIn("can be read by others", self.logged()[0])
 
     def test_cannot_be_read_for_the_moment(self) -> None:
-        """What is unreadable is read again: the reason may be the daemon's own."""
+        """What is unreadable is read again, though nothing changed its status."""
         make_token(self.path)
         too_many = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         with mock.patch.object(os, "open", side_effect=too_many):
