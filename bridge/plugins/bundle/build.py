@@ -36,10 +36,9 @@ from ..esbuild.conversation import BundlerReactor, Conversation, converse, toget
 from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
-from .metafile import API_TEXT, PLUGINS, BuildError
-from .plugintable import Table, Text, module_table, plugin_of, text_of, text_table
+from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, is_utf8
 from .publishing import INFO_FILE, Staging, replace_file
-from .sources import Bundle, Sources, is_utf8
+from .sources import Sources, Table, Text, module_table, plugin_of, text_of, text_table
 
 # How long a build waits for another one, which may take 60 s; and how often it looks
 # whether that has ended.

@@ -41,8 +41,8 @@ from ..policy.reading import (
     suffix_of,
 )
 from ..tree.manifest import ENTRY_FILE
-from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
-from .sources import Bundle, Sources, check_map
+from .metafile import API, API_TEXT, PLUGINS, BuildError, Bundle, Rules, check_map
+from .sources import Sources
 
 BUILD_LIMITS: Final = Limits(
     limits.BUILD_SECONDS,
@@ -253,10 +253,10 @@ class Bundling:
         folder, _, name = target.outfile.rpartition("/")
         written = (name, f"{name}.map")
         read = self._sources.read
-        allowed = Allowed(
+        rules = Rules(
             target.entry, written, self._directories, target.shared, table, read
         )
-        inputs = check_metafile(made["metafile"], allowed)
+        inputs = rules.check(made["metafile"])
         files = {
             os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]
         }

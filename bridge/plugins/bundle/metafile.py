@@ -1,24 +1,31 @@
 """
-Validates what the bundler read, by the metafile it wrote.
+Validates what the bundler read, by the metafile and the source map it wrote.
 
 Every file of a bundle must be the host's, the generated table, or one of the bundled
 plugins' own; and each may reach only what it has a right to.  What a plugin contributes
-was scanned, and read as the kind of file it was scanned as.  Nothing here does I/O.
+was scanned, and read as the kind of file it was scanned as.  The bundler follows
+``sourceMappingURL`` comments without an entry in its metafile, so a map, which may
+bring in a file from anywhere, or one that never was, may name only what was read.
+Nothing here does I/O.
 """
 
 from __future__ import annotations
 
+import codecs
+import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
+from urllib.parse import unquote
 
 import orjson
 from attrs import field
 
 from ...classes import define, frozen
 from ...datadir.paths import MADE, TABLE_FILE
-from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
+from ...protocol.limits import BUILD_METAFILE_BYTES, MIB, SOURCE_BYTES
 from ...protocol.text import shown
 from ..esbuild.executable import BundlerError
 from ..policy.reading import DATA_LOADERS, LOADERS, is_data_name, is_source_name
@@ -42,6 +49,11 @@ _QUOTE: Final = rb"[\"'`]"
 
 # A module that a package's `browser` map leaves out: an empty one stands for it.
 _DISABLED: Final = "(disabled):"
+
+_WITHIN: Final = (
+    rf"(?:{re.escape(_DISABLED)})?(?!(?:.*/)?\.\.(?:/|\Z))(?!.*\.[cC][sS][sS]\Z)"
+)
+_ALONE: Final = rf"(?:{re.escape(TABLE_FILE)}|{re.escape(API_TEXT)})\Z"
 
 # What a file of each area of the host may import; the host also imports the table.
 _REACH: Final[dict[str | None, tuple[str, ...]]] = {
@@ -100,8 +112,8 @@ def _named(key: str, about: dict[str, Any]) -> str:
     return key.removesuffix(f" with {{ type: '{about['with'].get('type')}' }}")
 
 
-@frozen
-class Allowed:
+@define(eq=False)
+class Rules:
     """
     What one bundle may be made of.
 
@@ -121,87 +133,82 @@ class Allowed:
     shared: str
     table: Collection[str]
     read: Callable[[str], bytes]
+    # All that was read, and whether it is a module.
+    _files: dict[str, bool] = field(factory=dict, init=False)
+    # What an import has asked for as JSON, text or bytes, whatever its name is.
+    _as_data: set[str] = field(factory=set, init=False)
+    _edges: list[Edge] = field(factory=list, init=False)
+    # The area each file is in, as the start of its path.  A style sheet is in none.
+    _areas: dict[str, str | None] = field(factory=dict, init=False)
 
+    def check(self, metafile: bytes) -> dict[str, bool]:
+        """
+        Check everything a bundle was made of, once.
 
-def check_metafile(text: bytes, allowed: Allowed) -> dict[str, bool]:
-    """
-    Check everything a bundle was made of.
+        :param metafile: Its paths are relative to the data directory.
+        :return: The files the bundler read, relative to the data directory, with ``/``,
+            and whether each is a module, so that the bundler took it for strict code.
+        :raise BuildError: Naming the file that has no business in the bundle.
+        """
+        if len(metafile) > BUILD_METAFILE_BYTES:
+            raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
+        whole = read_json(metafile)
+        for key, about in whole["inputs"].items():
+            self._add(key, about)
+        plugins = (f"{PLUGINS}{directory}/" for directory in self.plugins)
+        areas = "|".join(map(re.escape, (API, HOST, PACKAGES, *plugins)))
+        area = re.compile(f"{_WITHIN}({areas}|{_ALONE})", re.DOTALL)
+        for path in self._files.keys() | {edge.target for edge in self._edges}:
+            found = area.match(path)
+            self._areas[path] = found and found[1]
+        for breach in self._breaches(whole["outputs"]):
+            raise BuildError(breach)
+        return {
+            path: is_module
+            for path, is_module in self._files.items()
+            if not path.startswith(_DISABLED)
+        }
 
-    :param text: The metafile, its paths relative to the data directory.
-    :return: The files the bundler read, relative to the data directory, with ``/``, and
-        whether each is a module, so that the bundler took it for strict code.
-    :raise BuildError: Naming the file that has no business in the bundle.
-    """
-    if len(text) > BUILD_METAFILE_BYTES:
-        raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
-    whole = read_json(text)
-    files: dict[str, bool] = {}
-    as_data, edges = set(), []
-    for key, about in whole["inputs"].items():
+    def _add(self, key: str, about: dict[str, Any]) -> None:
         path = key
         if "with" in about:
             path = _named(key, about)
-            as_data.add(path)
-        files[path] = about.get("format") == "esm"
+            self._as_data.add(path)
+        self._files[path] = about.get("format") == "esm"
         for one in about["imports"]:
             target = _named(one["path"], one) if "with" in one else one["path"]
             written = one.get("original", one["path"])
-            edges.append(Edge(path, target, written, one.get("external", False)))
-    rules = _Rules(allowed, set(files), as_data, edges, whole["outputs"])
-    for breach in rules.breaches():
-        raise BuildError(breach)
-    return {path: files[path] for path in files if not path.startswith(_DISABLED)}
+            self._edges.append(Edge(path, target, written, one.get("external", False)))
 
-
-@define(eq=False)
-class _Rules:
-    """
-    The rules for one bundle.
-
-    :ivar files: All that was read.
-    :ivar as_data: Those of them that an import has asked for as JSON, text or bytes,
-        whatever their names are.
-    """
-
-    _allowed: Allowed
-    _files: set[str]
-    _as_data: set[str]
-    _edges: list[Edge]
-    _outputs: dict[str, Any]
-    _areas: dict[str, str | None] = field(factory=dict, init=False)
-
-    def breaches(self) -> Iterator[str]:
+    def _breaches(self, outputs: dict[str, Any]) -> Iterator[str]:
         """List what breaks a rule."""
-        for path in self._files | {edge.target for edge in self._edges}:
-            self._areas[path] = _area(path, self._allowed.plugins)
+        areas = self._areas
         inner = [edge for edge in self._edges if not edge.external]
         first = {edge.target: edge for edge in reversed(inner)}
-        yield from self._left()
-        for path in sorted(self._files.difference(first)):
-            why = self._why_not(path)
-            # The host may import by a pattern.
-            if path != self._allowed.entry and self._areas[path] not in _REACH:
-                why = why or ", which no import names"
-            if why:
-                yield f"the bundle may not include {_shown_path(path)}{why}"
+        yield from self._left(outputs)
+        others = {path for path, area in areas.items() if area not in _REACH}
+        # The host may import by a pattern.
+        for path in sorted(others & self._files.keys() - first.keys()):
+            unnamed = ", which no import names" if path != self.entry else ""
+            if words := self._why_not(path) or unnamed:
+                yield f"the bundle may not include {_shown_path(path)}{words}"
         for path, edge in first.items():
-            if why := self._why_not(path):
+            if path in others and (why := self._why_not(path)):
                 yield f"{self._refusal(edge)}{why}"
-        areas = self._areas
-        others = [
+        beyond = [
             edge
             for edge in inner
             if areas[edge.target] not in _REACH.get(areas[edge.importer], ())
         ]
-        yield from (self._refusal(one) for one in others if not self._may_import(one))
-        written = {path.rpartition("/")[2] for path in self._outputs}
-        for name in sorted(written.difference(self._allowed.outputs)):
+        yield from (self._refusal(one) for one in beyond if not self._may_import(one))
+        written = {path.rpartition("/")[2] for path in outputs}
+        for name in sorted(written.difference(self.outputs)):
             yield (
                 f"the bundler wrote {shown(name)} as well as the bundle; a bundle is "
                 "one script, and nothing it imports may make further files"
             )
 
-    def _left(self) -> Iterator[str]:
+    def _left(self, outputs: dict[str, Any]) -> Iterator[str]:
         """
         Check the imports without a file: only the host may leave any to the browser.
 
@@ -209,8 +216,7 @@ class _Rules:
         unused ones.  One of a computed name may bring in any number of files, without
         an import that names them.
         """
-        outputs = self._outputs.values()
-        left = {one["path"] for made in outputs for one in made["imports"]}
+        left = {one["path"] for made in outputs.values() for one in made["imports"]}
         edges = [edge for edge in self._edges if edge.external]
         for edge in edges:
             if (self._areas[edge.importer] or "").startswith(PLUGINS):
@@ -224,20 +230,20 @@ class _Rules:
             yield "the bundle imports what no file of it imports"
 
     def _why_not(self, path: str) -> str | None:
-        """Why a file may not be in the bundle, whatever imports it."""
+        """Why a file outside the host may not be in the bundle, whatever imports it."""
         named, area = path.removeprefix(_DISABLED), self._areas[path]
+        if named.lower().endswith(".css"):
+            return _STYLES
         if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
             # outside every area is a question of the import.
             return _FOREIGN if named == path else None
-        if named.lower().endswith(".css"):
-            return _STYLES
         if not area.startswith(PLUGINS):
             return None
         why = _why_not(named.removeprefix(area), path in self._as_data)
         if why is None and named == path:
             try:
-                self._allowed.read(path)
+                self.read(path)
             except OSError:
                 why = "which was not there when the plugin was verified"
         return why and f", {why}"
@@ -246,11 +252,11 @@ class _Rules:
         """Whether what is not within the host may be imported."""
         area, to = self._areas[edge.importer] or "", self._areas[edge.target]
         if area == TABLE_FILE:
-            return edge.target in self._allowed.table
+            return edge.target in self.table
         if to == TABLE_FILE:
             return area == HOST and edge.target == to  # it is not left out
         if area.startswith(PLUGINS):
-            return to is not None and to in (self._allowed.shared, area)
+            return to is not None and to in (self.shared, area)
         return to is None and edge.target.startswith(_DISABLED)
 
     def _refusal(self, edge: Edge) -> str:
@@ -258,27 +264,7 @@ class _Rules:
         return f"{self._place(edge)} may not import {_shown_path(named)}"
 
     def _place(self, edge: Edge) -> str:
-        return place_of(edge, self._allowed.read)
-
-
-def _area(path: str, plugins: Collection[str]) -> str | None:
-    """
-    The area a file is in, as the start of its path; ``None`` for no area.
-
-    :param path: It may be of a module that is left out.
-    """
-    path = path.removeprefix(_DISABLED)
-    if path in (TABLE_FILE, API_TEXT):
-        return path
-    if ".." in path and ".." in path.split("/"):
-        return None
-    for area in (API, HOST, PACKAGES):
-        if path.startswith(area):
-            return area
-    if path.startswith(PLUGINS):
-        plugin_id, slash, _ = path.removeprefix(PLUGINS).partition("/")
-        return f"{PLUGINS}{plugin_id}/" if slash and plugin_id in plugins else None
-    return None
+        return place_of(edge, self.read)
 
 
 def _why_not(inside: str, as_data: bool) -> str | None:
@@ -335,3 +321,98 @@ def place_of(edge: Edge, read: Callable[[str], bytes]) -> str:
 def specifier_shown(specifier: str) -> str:
     """Return a specifier as a message may repeat it: in quotes when it is plain."""
     return f'"{specifier}"' if _PLAIN.fullmatch(specifier) else "another module"
+
+
+@frozen
+class SourceMap:
+    """
+    A source map that was checked.
+
+    :ivar text: It, as a file.
+    :ivar shares: How many bytes of it are sources of each plugin, by its directory.
+    """
+
+    text: bytes
+    sources: list[str]
+    mappings: str
+    shares: Mapping[str, int]
+
+
+@frozen
+class Bundle:
+    """
+    A script that was checked, and its source map.
+
+    :ivar warnings: What the bundler warned of, as far as it may be shown.
+    """
+
+    script: bytes
+    map: SourceMap
+    warnings: str = ""
+
+
+def check_map(
+    text: bytes, directory: str, inputs: Collection[str], read: Callable[[str], bytes]
+) -> SourceMap:
+    """
+    Check that a map names the sources of a bundle and nothing else, and add their text.
+
+    The bundler's own is not read: that of a large file would hold the interpreter.  A
+    package of the host may have a map of its own: its sources are not among the files
+    the bundler read, so they keep their name, and have no text.
+
+    :param text: As the bundler wrote it.
+    :param directory: Where its sources are named from, relative to the data directory.
+    :param inputs: The files the bundler read, relative to the data directory, with
+        ``/``.
+    :param read: Returns the bytes of such a file.
+    :raise BuildError: A source is no part of the bundle, or is not UTF-8.
+    """
+    fields = read_json(text)
+    contents, shares = [], Counter[str]()
+    for source in fields["sources"]:
+        name = posixpath.normpath(posixpath.join(directory, unquote(source)))
+        if name in inputs:
+            contents.append(_quoted(name, read(name)))
+            if name.startswith(PLUGINS):
+                shares[name.split("/")[1]] += len(contents[-1])
+        elif name.startswith(PACKAGES):
+            contents.append(b"null")
+        else:
+            raise _foreign(inputs, read)
+    fields.pop("sourcesContent", None)
+    added = b',"sourcesContent":[' + b",".join(contents) + b"]}"
+    text = orjson.dumps(fields).removesuffix(b"}") + added
+    return SourceMap(text, fields["sources"], fields["mappings"], shares)
+
+
+def _quoted(name: str, content: bytes) -> bytes:
+    pieces: list[bytes] = []
+    if not is_utf8(content, lambda piece: pieces.append(orjson.dumps(piece)[1:-1])):
+        raise BuildError(f"{shown(name)} is not UTF-8")
+    return b'"' + b"".join(pieces) + b'"'
+
+
+def is_utf8(content: bytes, use: Callable[[str], object] = len) -> bool:
+    """
+    Whether a text is UTF-8.
+
+    :param use: Called with each piece of it.  Between them other threads have their
+        turn.
+    """
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        for at in range(0, len(content) + 1, MIB):
+            use(decode(content[at : at + MIB], final=at + MIB > len(content)))
+    except UnicodeDecodeError:  # it would keep the content
+        return False
+    return True
+
+
+def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
+    """Return an error without the name, which the author of the map chose."""
+    what = "the source map holds a source that is no part of the bundle"
+    for name in sorted(inputs):
+        if name.startswith(PLUGINS) and b"sourceMappingURL" in read(name):
+            return BuildError(f"{what}: {shown(name)} has a sourceMappingURL comment")
+    return BuildError(what)

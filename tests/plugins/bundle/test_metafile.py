@@ -1,20 +1,22 @@
-"""What the metafile check lets into a bundle, and where it says an import is."""
+"""What the checks let into a bundle and its map, and where they say an import is."""
 
+import json
 from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.metafile import API as API_AREA
 from bridge.plugins.bundle.metafile import (
-    Allowed,
     BuildError,
     Edge,
-    check_metafile,
+    Rules,
+    check_map,
     place_of,
     specifier_shown,
 )
+from bridge.protocol.limits import MIB
 from bridge.protocol.strictjson import dumps
 
 ENTRY = "host/packages/host/src/index.ts"
@@ -57,14 +59,11 @@ def empty(path: str) -> bytes:
     return b""
 
 
-def allowed(*plugins: str) -> Allowed:
-    """Return what the host's bundle of some plugins may be made of."""
-    files = ("main.ts", "plugin.json")
+def check(text: bytes) -> dict[str, bool]:
+    """Check a metafile of the host's bundle of two plugins."""
+    files, plugins = ("main.ts", "plugin.json"), ("aa", "bb")
     table = {f"plugins/{plugin}/{file}" for plugin in plugins for file in files}
-    return Allowed(ENTRY, OUTPUTS, plugins, API_AREA, table, empty)
-
-
-BUNDLE = allowed("aa", "bb")
+    return Rules(ENTRY, OUTPUTS, plugins, API_AREA, table, empty).check(text)
 
 
 def metafile(*edges: tuple[str, str], left: Collection[str] = ()) -> bytes:
@@ -104,13 +103,13 @@ def written(read: dict[str, list[Any]], left: Collection[str] = ()) -> bytes:
 class MetafileTests(SynchronousTestCase):
     """What passes and what is refused, and in which words."""
 
-    def refused(self, text: bytes, rules: Allowed = BUNDLE) -> str:
+    def refused(self, text: bytes) -> str:
         """Check, expect a refusal, and give its words."""
-        return str(self.assertRaises(BuildError, check_metafile, text, rules))
+        return str(self.assertRaises(BuildError, check, text))
 
     def test_what_a_bundle_is_made_of(self):
         """The host, its packages, the API, the table and the plugins pass."""
-        inputs = check_metafile(
+        inputs = check(
             metafile(
                 (TABLE, MAIN),
                 (TABLE, "plugins/aa/plugin.json"),
@@ -125,8 +124,7 @@ class MetafileTests(SynchronousTestCase):
                 (API, "host/packages/api/src/x.ts"),
                 ("host/node_modules/pk/i.js", "host/node_modules/other/i.js"),
                 ("host/node_modules/pk/i.js", "(disabled):fs"),
-            ),
-            BUNDLE,
+            )
         )
         self.assertIn("plugins/aa/src/deep/x.ts", inputs)
         self.assertNotIn("(disabled):fs", inputs)
@@ -155,7 +153,7 @@ class MetafileTests(SynchronousTestCase):
             for path in paths:
                 refusal = f"{MAIN} may not import {path}{why}"
                 self.assertEqual(self.refused(metafile((MAIN, path))), refusal)
-        check_metafile(metafile((ENTRY, "host/node_modules/pk/cli")), BUNDLE)
+        check(metafile((ENTRY, "host/node_modules/pk/cli")))
 
     def test_attack_others(self):
         """What else has no business in a bundle, or is not named by an import."""
@@ -197,8 +195,8 @@ class MetafileTests(SynchronousTestCase):
         ):
             self.assertEqual(self.refused(text)[: len(refusal)], refusal)
         # The host may do so.
-        check_metafile(written({ENTRY: [pattern]}), BUNDLE)
-        check_metafile(metafile((ENTRY, url), left=[url]), BUNDLE)
+        check(written({ENTRY: [pattern]}))
+        check(metafile((ENTRY, url), left=[url]))
 
 
 def place(specifier: str, text: bytes) -> str:
@@ -237,3 +235,56 @@ class SpecifierTests(SynchronousTestCase):
         self.assertEqual(specifier_shown("@a/b-c.js"), '"@a/b-c.js"')
         for odd in ("", "a b", "https://x", "a\nb", "\u202e", "a" * 101, "é", '"'):
             self.assertEqual(specifier_shown(odd), "another module")
+
+
+def written_map(*sources: str, **more: object) -> bytes:
+    """Write a map of these sources."""
+    fields = {"version": 3, "sources": sources, "mappings": "AAAA", "names": ["n"]}
+    return json.dumps(fields | more).encode()
+
+
+class MapTests(SynchronousTestCase):
+    files: ClassVar[dict[str, bytes]] = {
+        "plugins/aa/main.ts": b"export default 1;",
+        "plugins/aa/bad.ts": b"\xff",
+    }
+
+    def refused(self, text: bytes) -> str:
+        """Check a map, expect a refusal, and give its words."""
+        inputs, read = frozenset(self.files), self.files.__getitem__
+        error = self.assertRaises(BuildError, check_map, text, "", inputs, read)
+        return str(error)
+
+    def test_attack_half_of_a_pair(self):
+        """A map with half of a surrogate pair is refused in the words of a build."""
+        text = written_map(names=["x"]).replace(b"x", rb"\ud800")
+        self.assertIn("cannot be read", self.refused(text))
+
+    def test_attack_foreign_source(self):
+        """A source that was no input is refused without repeating its name."""
+        for source in (
+            "token",
+            "../../me/.ssh/id",
+            "/etc/passwd",
+            "dataurl:x",
+            "main.ts",
+            "host/node_modules/../../token",
+            "plugins/aa/main.ts%00",
+        ):
+            self.assertEqual(
+                self.refused(written_map(source)),
+                "the source map holds a source that is no part of the bundle",
+                source,
+            )
+
+    def test_attack_text_of_another_file(self):
+        """The text of an input is the file's, whatever its author's map calls it."""
+        name, content = "plugins/aa/main.ts", "a" + "\xe9" * MIB
+        claimed = written_map(name, sourcesContent=["secret"])
+        checked = check_map(claimed, "", [name], lambda _: content.encode())
+        self.assertEqual(json.loads(checked.text)["sourcesContent"], [content])
+
+    def test_not_utf8(self):
+        """A file that no map can hold is refused by its name."""
+        why = self.refused(written_map("plugins/aa/bad.ts"))
+        self.assertEqual(why, "plugins/aa/bad.ts is not UTF-8")

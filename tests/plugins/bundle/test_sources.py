@@ -1,21 +1,18 @@
 """Builds with the real bundler: how it reads the sources of plugins, and which."""
 
-import json
 import ntpath
 import os
 import re
 import shutil
 from collections.abc import Iterator
-from typing import ClassVar
 from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.metafile import API_TEXT, BuildError
-from bridge.plugins.bundle.sources import Sources, check_map
-from bridge.protocol.limits import MIB
+from bridge.plugins.bundle.metafile import API_TEXT
+from bridge.plugins.bundle.sources import Sources, Text, module_table, text_table
 
 from ...npm import run_node
 from .workshop import BuildCase
@@ -247,54 +244,12 @@ class ScannedTests(BuildCase):
         self.assertIn("plugins/aa/x.txt is not UTF-8", await self.refusal())
 
 
-def written(*sources: str, **more: object) -> bytes:
-    """Write a map of these sources."""
-    fields = {"version": 3, "sources": sources, "mappings": "AAAA", "names": ["n"]}
-    return json.dumps(fields | more).encode()
-
-
-class MapTests(SynchronousTestCase):
-    files: ClassVar[dict[str, bytes]] = {
-        "plugins/aa/main.ts": b"export default 1;",
-        "plugins/aa/bad.ts": b"\xff",
-    }
-
-    def refused(self, text: bytes) -> str:
-        """Check a map, expect a refusal, and give its words."""
-        inputs, read = frozenset(self.files), self.files.__getitem__
-        error = self.assertRaises(BuildError, check_map, text, "", inputs, read)
-        return str(error)
-
-    def test_attack_half_of_a_pair(self):
-        """A map with half of a surrogate pair is refused in the words of a build."""
-        text = written(names=["x"]).replace(b"x", rb"\ud800")
-        self.assertIn("cannot be read", self.refused(text))
-
-    def test_attack_foreign_source(self):
-        """A source that was no input is refused without repeating its name."""
-        for source in (
-            "token",
-            "../../me/.ssh/id",
-            "/etc/passwd",
-            "dataurl:x",
-            "main.ts",
-            "host/node_modules/../../token",
-            "plugins/aa/main.ts%00",
-        ):
-            self.assertEqual(
-                self.refused(written(source)),
-                "the source map holds a source that is no part of the bundle",
-                source,
-            )
-
-    def test_attack_text_of_another_file(self):
-        """The text of an input is the file's, whatever its author's map calls it."""
-        name, content = "plugins/aa/main.ts", "a" + "\xe9" * MIB
-        claimed = written(name, sourcesContent=["secret"])
-        checked = check_map(claimed, "", [name], lambda _: content.encode())
-        self.assertEqual(json.loads(checked.text)["sourcesContent"], [content])
-
-    def test_not_utf8(self):
-        """A file that no map can hold is refused by its name."""
-        why = self.refused(written("plugins/aa/bad.ts"))
-        self.assertEqual(why, "plugins/aa/bad.ts is not UTF-8")
+class TableTests(SynchronousTestCase):
+    def test_attack_code_as_an_id(self):
+        """Nothing but an id becomes code, even if somebody forgot to check."""
+        evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")
+        for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
+            texts = {name: Text("", 0)}
+            for write in (module_table, lambda names: text_table(names, b"")):
+                error = self.assertRaises(ValueError, write, texts)
+                self.assertEqual(str(error), "not a plugin id", name)
