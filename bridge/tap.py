@@ -6,7 +6,6 @@ Only Twisted's plugin and the command import this module.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -15,9 +14,6 @@ import click
 from click.core import ParameterSource
 from twisted.application.service import IService
 from twisted.python import usage
-
-# Autobahn's parts in C take 50 ms to load, and nothing here uses them.
-os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import is_taken, knock
 from .daemon.sd_notify import supervisor
