@@ -37,6 +37,7 @@ from ...protocol.errors import (
     unavailable,
 )
 from ...protocol.steps import Step
+from ...system.processes import trim
 
 T = TypeVar("T")
 
@@ -416,6 +417,7 @@ class Jobs:
         ended = self._clock.seconds(), job
         self._ended = [*self._ended, ended][-limits.OUTCOMES :]
         job.end(outcome)
+        trim()
 
     async def _remove_clones(self, job: Job) -> None:
         for clone in job.clones:
