@@ -17,6 +17,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -59,16 +60,16 @@ class Generations:
 
     path: Path
 
-    @property
+    @cached_property
     def previous(self) -> Path:
         """The previous generation."""
         return self._sibling(".bak")
 
-    @property
+    @cached_property
     def _temporary(self) -> Path:
         return self._sibling(".tmp")
 
-    @property
+    @cached_property
     def _spare(self) -> Path:
         return self._sibling(".bak.tmp")
 
