@@ -13,8 +13,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from regress import Regex, RegressError
-
 # Texts and comments can be as long as a source, and the rest of a pattern lets no other
 # thread run: only their beginnings are matched, see `_end`.
 _BODY = (
@@ -308,6 +306,8 @@ def is_regex(literal: str) -> bool:
 
     :param literal: With its slashes and flags; as short as a line of a source is.
     """
+    from regress import Regex, RegressError  # a megabyte, for what is seldom scanned
+
     pattern, _, flags = literal[1:].rpartition("/")
     is_doubled = len(set(flags)) < len(flags) or {"u", "v"}.issubset(flags)
     if is_doubled or not _FLAGS.issuperset(flags):
@@ -320,7 +320,7 @@ def is_regex(literal: str) -> bool:
         if mode == "v":
             # What is outside of classes is read under this flag as under the other.
             Regex(outside, "u")
-    except RegressError:
+    except (RegressError, ValueError):
         return False
     return True
 
@@ -330,7 +330,7 @@ def _plain(pattern: str, mode: str) -> tuple[str, str]:
     Rewrite a pattern so that ``regress`` reads it in no time, and as browsers do.
 
     :return: The whole, and the whole with the same simple class in place of each.
-    :raise RegressError: It is no pattern.
+    :raise RegressError: It is no pattern; or else ``ValueError``.
     """
     whole: list[str] = []
     outside: list[str] = []
@@ -363,7 +363,7 @@ def _plain_escape(part: re.Match[str], mode: str, depth: int) -> str:
     """
     Spell an escape that ``regress`` reads otherwise than browsers do.
 
-    :raise RegressError: It is an edge of a word that is repeated, or one that a class
+    :raise ValueError: It is an edge of a word that is repeated, or one that a class
         may not have under the flag v.
     """
     text = part[0]
@@ -371,9 +371,9 @@ def _plain_escape(part: re.Match[str], mode: str, depth: int) -> str:
         return "u{"  # that many times the letter
     if text in (r"\b", r"\B") and not depth:
         if _QUANTIFIER.match(part.string, part.end()):
-            raise RegressError("nothing to repeat")
+            raise ValueError("nothing to repeat")
     elif mode == "v" and depth and not _IN_CLASS.match(part.string, part.start()):
-        raise RegressError("no such escape")
+        raise ValueError("no such escape")
     elif text == r"\b":
         return r"\x08"
     return text
@@ -382,5 +382,7 @@ def _plain_escape(part: re.Match[str], mode: str, depth: int) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _plain_property(escape: str, mode: str) -> str:
     """Replace a property by something small that may stand in the same places."""
+    from regress import Regex
+
     Regex(escape, mode)
     return r"[\q{ab}]" if _OF_TEXTS.fullmatch(escape, 3, len(escape) - 1) else r"\w"
