@@ -32,6 +32,10 @@ ONLY_READING: Final = (
 FUNCTION: Final = "it calls a function that is not allowed"
 CALLS: Final = f"it calls more than {SQL_FUNCTION_CALLS} functions"
 
+_READING: Final = frozenset(
+    (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE)
+)
+
 # Their time is proportional to the length of their arguments.
 QUICK: Final = frozenset(
     """
@@ -93,6 +97,8 @@ class StatementAuthorizer:
         source: str | None,
     ) -> int:
         """Return whether the statement may do that, as SQLite's code."""
+        if action in _READING:
+            return sqlite3.SQLITE_OK
         refusal = self._refusal_of(action, second)
         if refusal is None:
             return sqlite3.SQLITE_OK
@@ -100,12 +106,6 @@ class StatementAuthorizer:
         return sqlite3.SQLITE_DENY
 
     def _refusal_of(self, action: int, function: str | None) -> str | None:
-        if action in (
-            sqlite3.SQLITE_SELECT,
-            sqlite3.SQLITE_READ,
-            sqlite3.SQLITE_RECURSIVE,
-        ):
-            return None
         if action != sqlite3.SQLITE_FUNCTION:
             return ONLY_READING
         self._calls += 1
