@@ -95,8 +95,9 @@ class JobsTestCase(SynchronousTestCase):
 
 
 class JobsTests(JobsTestCase):
-    def test_refused(self) -> None:
-        """All its locks and trees are given back; what can't be removed is logged."""
+    @mock.patch("bridge.plugins.operations.jobs.trim")
+    def test_refused(self, trim: mock.Mock) -> None:
+        """All its locks, trees and memory are given back; what stays is logged."""
 
         async def body(job: Job, *_: str) -> None:
             await job.hold(self.jobs.plugin_lock("sample"))
@@ -104,10 +105,11 @@ class JobsTests(JobsTestCase):
             job.clones += [Path("stays"), Path("clone")]
             raise BridgeError(Code.BAD_REQUEST, "no")
 
-        for _ in range(2):
+        for runs in (1, 2):
             self.events.clear()
             self.error(self.jobs.run(ANY, body))
             self.assertEqual(self.events, ["stays removed", "clone removed"])
+            self.assertEqual(trim.call_count, runs)
             self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertFalse(self.jobs.commit_lock.locked)
 
