@@ -19,10 +19,9 @@ from .classes import define, frozen
 from .datadir.paths import DataDir
 from .pagelog.pagefile import LogFileError, PageFile
 from .protocol.limits import DAEMON_LOG_BYTES, LOG_MESSAGE_CHARACTERS
-from .protocol.rules import OneOf, Text
 from .protocol.strictjson import dumps
 from .protocol.text import Secrets, redacted, timestamp, visible
-from .protocol.wire import unstructure
+from .protocol.wire import Text, one_of, unstructure
 from .settings.config import LOG_LEVELS
 from .system.files import write_all
 
@@ -291,7 +290,7 @@ class Line:
     :ivar ts: When it was logged: milliseconds since the epoch.
     """
 
-    level: Annotated[str, OneOf(LOG_LEVELS)]
+    level: Annotated[str, one_of(LOG_LEVELS)]
     scope: str
     message: Annotated[str, Text(LOG_MESSAGE_CHARACTERS)]
     ts: int

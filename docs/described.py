@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from bridge.protocol.rules import Schema
+from bridge.protocol.wire import Schema
 
 
 @frozen

@@ -8,7 +8,7 @@ from jsonschemas import DIALECT, RULE, SchemaMaker, described, merged
 
 from bridge.plugins.tree import versions
 from bridge.plugins.tree.manifest import SCHEMA_FIELD, Manifest
-from bridge.protocol.rules import PARTIAL, WINDOWS_DEVICES, Schema, whole
+from bridge.protocol.wire import PARTIAL, WINDOWS_DEVICES, Schema, whole
 from bridge.provision.readiness import OWN_HOST
 from bridge.settings.config import SHIPPED
 from bridge.settings.host import HostProfile, load_profile

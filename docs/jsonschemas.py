@@ -13,8 +13,7 @@ from orjson import Fragment
 
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
-from bridge.protocol.rules import Lenient, Schema
-from bridge.protocol.wire import AnyParams, camel
+from bridge.protocol.wire import AnyParams, Lenient, Schema, camel
 from bridge.rpc import summary_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -16,8 +16,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.operations.jobs import Progress
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
-from bridge.protocol.rules import Schema
-from bridge.protocol.wire import camel
+from bridge.protocol.wire import Schema, camel
 from bridge.rpc import Event, Method, methods_of, summary_of
 from bridge.services.logs import WriteParams
 from bridge.services.plugins import PluginSet

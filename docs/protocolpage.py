@@ -7,7 +7,7 @@ from typing import Any
 from described import entry, field_entries, fields_in
 from protocolfile import PAGE_LIMITS, document
 
-from bridge.protocol.rules import Schema
+from bridge.protocol.wire import Schema
 
 
 def frames() -> Iterator[str]:

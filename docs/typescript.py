@@ -8,7 +8,7 @@ from typing import Any, Final
 from attrs import field, frozen
 from protocolfile import PAGE_LIMITS
 
-from bridge.protocol.rules import Schema
+from bridge.protocol.wire import Schema
 
 WIDTH: Final = 120
 """How long lines of generated files are, if what they hold fits."""

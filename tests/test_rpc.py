@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.rules import Text
+from bridge.protocol.wire import Text
 from bridge.rpc import (
     HTTP_CALLER,
     Caller,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from ..protocol.rules import Check, Schema, patterns, whole
+from ..protocol.wire import Check, Schema, patterns, whole
 from .packets import Argument, Kind
 
 # The least number that rounds to one that a float of 32 bits can't hold.

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 from ..classes import frozen
 from ..protocol import limits
-from ..protocol.rules import OneOf
 from ..protocol.text import Secrets, one_line, timestamp
+from ..protocol.wire import one_of
 from ..settings.config import LOG_LEVELS
 
 _FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
@@ -36,7 +36,7 @@ class LogRecord:
         Only a time that differs from the daemon's by more than a second is written.
     """
 
-    level: Annotated[str, OneOf(LOG_LEVELS)]
+    level: Annotated[str, one_of(LOG_LEVELS)]
     message: str
     scope: str | None = None
     ts: float | None = None

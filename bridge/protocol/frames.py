@@ -19,9 +19,8 @@ from attrs import evolve, field
 from ..classes import frozen
 from .errors import BridgeError, Code, bad_request, forget_traceback, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
-from .rules import Text
 from .strictjson import Size, dumps, is_bounded, loads
-from .wire import converter, structure, unstructure
+from .wire import Text, converter, structure, unstructure
 
 PROTOCOL: Final = "1.0"
 """

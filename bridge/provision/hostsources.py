@@ -25,10 +25,9 @@ from ..datadir.ownership import write_files
 from ..datadir.paths import HOST_FILES, DataDir, DataDirError
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
-from ..protocol.rules import Text
 from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.text import shown, visible
-from ..protocol.wire import converter, structure, unstructure
+from ..protocol.wire import Text, converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import (
     NotRegularError,

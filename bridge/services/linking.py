@@ -45,8 +45,8 @@ from ..protocol.errors import (
     shutting_down,
     unavailable,
 )
-from ..protocol.rules import MaxItems, Text
 from ..protocol.text import iso_time
+from ..protocol.wire import MaxItems, Text
 from ..rpc import Caller, method
 
 _File = Annotated[str, Text(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]

@@ -17,8 +17,8 @@ from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.pagefile import LogWriter
 from ..protocol import limits
 from ..protocol.budgets import TokenBucket
-from ..protocol.rules import Lenient, MaxItems
 from ..protocol.text import Secrets
+from ..protocol.wire import Lenient, MaxItems
 from ..rpc import NoParams, method
 
 _DISABLED: Final = "disabled"

@@ -13,8 +13,16 @@ from twisted.logger import Logger
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request, unavailable
-from ..protocol.rules import PARTIAL, Check, Lenient, MaxItems, Text
-from ..protocol.wire import converter, structure, unstructure
+from ..protocol.wire import (
+    PARTIAL,
+    Check,
+    Lenient,
+    MaxItems,
+    Text,
+    converter,
+    structure,
+    unstructure,
+)
 from ..rpc import Caller, NoParams, method
 from ..sinks.fanout import Fanout
 from ..sinks.notification import (

@@ -16,8 +16,15 @@ from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
-from ..protocol.rules import MaxItems, Range, Text
-from ..protocol.wire import AnyParams, converter, unstructure
+from ..protocol.wire import (
+    AnyParams,
+    MaxItems,
+    Range,
+    Text,
+    converter,
+    structure,
+    unstructure,
+)
 from ..rpc import Caller, Event, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
@@ -231,8 +238,8 @@ class Osc:
         """Listen again on the port that pages held, or had left, when it ended."""
         kept = self._store.get(_NAMESPACE, _KEY)
         try:
-            held = converter.structure(kept, KeptLease)
-        except Exception:  # noqa: BLE001 (none was, or another version wrote it)
+            held = structure(converter, kept, KeptLease)
+        except BridgeError:  # none was, or another version wrote it
             return
         if held.port not in self._reserved_ports:
             most, now = limits.OSC_LEASE_SECONDS, self._now()

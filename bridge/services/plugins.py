@@ -32,9 +32,8 @@ from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import frames, limits
 from ..protocol.errors import BridgeError, Code, Prefix, bad_request, plugin_error
 from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
-from ..protocol.rules import Text
 from ..protocol.steps import Step
-from ..protocol.wire import AnyParams, unstructure
+from ..protocol.wire import AnyParams, Text, unstructure
 from ..rpc import Caller, Event, NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store.store import Store

@@ -19,9 +19,8 @@ from twisted.logger import Logger
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import SHUTTING_DOWN, bad_request, shutting_down, unavailable
-from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
-from ..protocol.wire import converter, unstructure
+from ..protocol.wire import Check, Text, converter, unstructure
 from ..rpc import Caller, Event, method
 
 _MOST_SECONDS: Final = limits.REMOTE_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS

@@ -17,8 +17,15 @@ from ..databases.reader import Param, Query
 from ..databases.results import Rows
 from ..protocol import limits
 from ..protocol.errors import bad_request
-from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
-from ..protocol.wire import AnyParams, converter
+from ..protocol.wire import (
+    PARTIAL,
+    AnyParams,
+    Check,
+    MaxItems,
+    converter,
+    patterns,
+    whole,
+)
 from ..rpc import Caller, method
 
 _INTEGERS: Final = range(-(2**63), 2**63)

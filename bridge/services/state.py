@@ -9,9 +9,8 @@ from attrs import field
 
 from ..classes import define, frozen
 from ..protocol import limits
-from ..protocol.rules import PARTIAL, Check, Text
 from ..protocol.strictjson import dumps
-from ..protocol.wire import converter
+from ..protocol.wire import PARTIAL, Check, Text, converter
 from ..rpc import NoResult, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Put, Remove

@@ -21,8 +21,7 @@ from attrs import evolve, field
 from ..classes import frozen
 from ..datadir.paths import HOST_FILES, REALM_ENTRY
 from ..protocol.errors import BridgeError
-from ..protocol.rules import Text
-from ..protocol.wire import make_converter, structure
+from ..protocol.wire import Text, make_converter, structure
 from .config import BY_NAME, SHIPPED, ConfigError, read_toml
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]

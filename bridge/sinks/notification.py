@@ -18,8 +18,7 @@ from ..classes import frozen
 from ..concurrency.shares import Holder
 from ..protocol import limits
 from ..protocol.errors import bad_request
-from ..protocol.rules import PARTIAL, Check, OneOf, Range, Text, patterns, whole
-from ..protocol.wire import camel
+from ..protocol.wire import PARTIAL, Check, Range, Text, camel, one_of, patterns, whole
 
 M = TypeVar("M", bound="Message")
 
@@ -120,7 +119,7 @@ class Patch:
         | None
     ) = None
     opacity: Annotated[float, Range(0, 1)] | None = None
-    urgency: Annotated[str, OneOf(("low", "normal", "critical"))] | None = None
+    urgency: Annotated[str, one_of(("low", "normal", "critical"))] | None = None
     always_show: bool | None = None
 
 

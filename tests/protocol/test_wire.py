@@ -1,14 +1,23 @@
 import math
+import re
 import traceback
+import unicodedata
 from typing import Annotated, Any
 
 from attrs import field, frozen, make_class
 from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.protocol import wire
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.rules import MaxItems, Range, Text
-from bridge.protocol.wire import converter, make_converter, structure
+from bridge.protocol.wire import (
+    MaxItems,
+    Range,
+    Text,
+    converter,
+    make_converter,
+    structure,
+)
 
 from ..strategies import SECRET, secretive
 
@@ -144,3 +153,43 @@ class DefectTests(SynchronousTestCase):
         except KeyError as e:
             frames = traceback.extract_tb(e.__traceback__)
         self.assertEqual(frames[-1].name, "violates")
+
+
+class TextTests(SynchronousTestCase):
+    def test_every_control_character(self) -> None:
+        """No character is forgotten."""
+        rule = wire.Text(1, control=False)
+        for code in range(0x110000):
+            if unicodedata.category(chr(code)) in ("Cc", "Cs"):
+                self.assertTrue(rule.violates(chr(code)), hex(code))
+
+
+class SchemaTests(SynchronousTestCase):
+    """What each rule is in JSON Schema; ``tests.schemas`` compares what both accept."""
+
+    def test_numbers_and_lists(self) -> None:
+        """Each has the keywords of its bounds."""
+        self.assertEqual(wire.Range(1, 2).schema(), {"minimum": 1, "maximum": 2})
+        self.assertEqual(wire.MaxItems(3).schema(), {"maxItems": 3})
+        unique = {"maxItems": 3, "uniqueItems": True}
+        self.assertEqual(wire.MaxItems(3, unique=True).schema(), unique)
+        self.assertEqual(wire.one_of(("a", "b")).schema(), {"enum": ["a", "b"]})
+        self.assertEqual(wire.Lenient(str).schema(), {wire.LENIENT: True})
+        self.assertFalse(wire.Lenient(str).violates(1))
+        check = wire.Check("not 1", {"not": {"const": 1}}, lambda value: value == 1)
+        self.assertEqual(check.schema(), {"not": {"const": 1}})
+        self.assertEqual((check.describe(), check.violates(1)), ("not 1", True))
+        self.assertIn("ignored", wire.Lenient(str).describe())
+
+    def test_texts(self) -> None:
+        """A text has its lengths, and a pattern for each thing that is required."""
+        self.assertEqual(wire.Text(5).schema(), {"maxLength": 5})
+        like = {"minLength": 1, "maxLength": 5, "pattern": "^(?:[a-z]+)$"}
+        self.assertEqual(wire.Text(5, like="[a-z]+", least=1).schema(), like)
+        strict = wire.Text(5, like="a", control=False, lines=True, blank=False).schema()
+        self.assertEqual(len(strict["allOf"]), 3)
+        pattern = re.compile(
+            wire.Text(9, control=False, lines=True).schema()["pattern"]
+        )
+        self.assertTrue(pattern.search("a\nb"))
+        self.assertFalse(pattern.search("a\x1bb"))

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator, TypeChecker, ValidationError
 from jsonschema.validators import extend
 
 from bridge.protocol.errors import BridgeError, Prefix
-from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
+from bridge.protocol.wire import LENIENT, PARTIAL, Schema
 from bridge.rpc import HTTP_CALLER, Registry
 from bridge.schemas import PROTOCOL_FILE, read_schema
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from attrs import frozen
 from hypothesis import strategies as st
 
-from bridge.protocol.rules import Schema
+from bridge.protocol.wire import Schema
 
 from ..strategies import values
 from .checking import python_pattern, validator

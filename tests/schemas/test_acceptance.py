@@ -17,9 +17,9 @@ from bridge.pagelog.logrecords import read_record
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.protocol import frames
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.rules import Schema
 from bridge.protocol.strictjson import dumps, loads
 from bridge.protocol.text import visible
+from bridge.protocol.wire import Schema
 from bridge.provision.readiness import OWN_HOST
 from bridge.rpc import methods_of, read_arguments
 from bridge.schemas import read_schema

@@ -25,8 +25,8 @@ from attrs import field
 from ...classes import define, frozen
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, clone_failed
-from ...protocol.rules import WINDOWS_DEVICES
 from ...protocol.text import shown
+from ...protocol.wire import WINDOWS_DEVICES
 from ...system.files import NotRegularError, TooLargeError, read_bounded
 from ..tree.tree import SIGNATURE_FILE, Tree, refused
 from .pack import BLOB, COMMIT, TREE, Unpacked

@@ -32,10 +32,9 @@ from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError, UserError
 from ...protocol.limits import JOURNAL_BYTES
-from ...protocol.rules import OneOf, Text
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
-from ...protocol.wire import converter, structure, unstructure
+from ...protocol.wire import Text, converter, one_of, structure, unstructure
 from ...store.tables import Edit
 from ...system.files import read_bounded, sync_directory, sync_files
 from .records import KEYS, RECORDS, Entries, Former
@@ -57,7 +56,7 @@ class Exchange:
     :ivar before: What the operation changes of the state, as it was.
     """
 
-    op: Annotated[str, OneOf(_OPERATIONS)]
+    op: Annotated[str, one_of(_OPERATIONS)]
     plugin_id: Annotated[str, Text(40, like=PLUGIN_ID)]
     new: Annotated[str, _TEMPORARY] | None
     old: Annotated[str, _TEMPORARY] | None

@@ -16,9 +16,8 @@ from attrs import asdict, evolve
 
 from ...classes import define, frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.rules import Text
 from ...protocol.text import PLUGIN_ID, timestamp
-from ...protocol.wire import camel, converter, structure, unstructure
+from ...protocol.wire import Text, camel, converter, structure, unstructure
 from ...store.tables import HOST, Edit, Put, Remove
 
 if TYPE_CHECKING:

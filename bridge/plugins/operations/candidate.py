@@ -24,8 +24,8 @@ from ...concurrency.threads import InThread
 from ...concurrency.timers import Expiring
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.rules import Text
 from ...protocol.steps import Step
+from ...protocol.wire import Text
 from ...system.files import remove
 from ..clone.repositories import Repositories
 from ..installed.trees import Trees

@@ -11,11 +11,18 @@ from attrs import field, fields
 
 from ...approval.wording import Difference, Differences
 from ...classes import frozen
-from ...protocol import limits, rules
+from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.strictjson import loads_unique
 from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, PLUGIN_ID, SPACES
-from ...protocol.wire import camel, converter, structure
+from ...protocol.wire import (
+    WINDOWS_DEVICES,
+    MaxItems,
+    Text,
+    camel,
+    converter,
+    structure,
+)
 from ...settings.host import HostProfile
 from . import versions
 from .jsontext import syntax_refusal, unknown_field
@@ -56,7 +63,7 @@ _SEEN: Final = "no control, invisible or private characters"
 # One line of text, all of which somebody can see, and which can't distort a prompt.
 _Description = Annotated[
     str,
-    rules.Text(
+    Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=f"(?:{_SHOWING}{_LINE})?",
         meaning=f"empty or not blank, {_SEEN}",
@@ -64,7 +71,7 @@ _Description = Annotated[
 ]
 _SingleLine = Annotated[
     str,
-    rules.Text(
+    Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=_SHOWING + _LINE,
         least=1,
@@ -73,7 +80,7 @@ _SingleLine = Annotated[
 ]
 _Host = Annotated[
     str,
-    rules.Text(
+    Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?",
         meaning=(
@@ -82,12 +89,10 @@ _Host = Annotated[
     ),
 ]
 _Name = Annotated[
-    str, rules.Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
+    str, Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
-_Names = Annotated[
-    list[_Name], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
-]
-_Id = Annotated[str, rules.Text(40, like=PLUGIN_ID, least=2)]
+_Names = Annotated[list[_Name], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)]
+_Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
 
 
 @frozen
@@ -120,21 +125,21 @@ class Manifest:
     name: _SingleLine
     version: _SingleLine
     api_version: Annotated[
-        str, rules.Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
+        str, Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
     ]
     description: _Description = ""
-    tags: Annotated[
-        list[_SingleLine], rules.MaxItems(limits.MANIFEST_TAGS, unique=True)
-    ] = field(factory=list)
+    tags: Annotated[list[_SingleLine], MaxItems(limits.MANIFEST_TAGS, unique=True)] = (
+        field(factory=list)
+    )
     permissions: _Names = field(factory=list)
     optional_permissions: _Names = field(factory=list)
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
     hosts: Annotated[
-        list[_Host], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Host], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     dependencies: Annotated[
-        list[_Id], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Id], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
@@ -157,7 +162,7 @@ def check_id(text: str) -> str:
 def is_usable_id(text: str) -> bool:
     """Whether a plugin may have this id: nothing else is named so."""
     return re.fullmatch(PLUGIN_ID, text) is not None and (
-        text not in rules.WINDOWS_DEVICES and text not in _RESERVED
+        text not in WINDOWS_DEVICES and text not in _RESERVED
     )
 
 

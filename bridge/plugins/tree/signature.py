@@ -18,9 +18,16 @@ from attrs import fields
 from ...classes import frozen
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SIGNATURE_BYTES, SIGNED_AHEAD_SECONDS
-from ...protocol.rules import OneOf, Range, Text
 from ...protocol.strictjson import loads_unique
-from ...protocol.wire import camel, converter, structure, unstructure
+from ...protocol.wire import (
+    Range,
+    Text,
+    camel,
+    converter,
+    one_of,
+    structure,
+    unstructure,
+)
 from ...settings.host import HostProfile
 from .jsontext import syntax_refusal, unknown_field
 from .tree import SIGNATURE_FILE, Tree, unsigned
@@ -48,7 +55,7 @@ class SignatureFile:
     """
 
     version: int
-    algorithm: Annotated[str, OneOf(("ed25519",))]
+    algorithm: Annotated[str, one_of(("ed25519",))]
     id: str
     public_key: _Digits64
     digest: _Digits64

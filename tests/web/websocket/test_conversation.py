@@ -17,7 +17,7 @@ from bridge.protocol import frames, wire
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
-from bridge.protocol.rules import Text
+from bridge.protocol.wire import Text
 from bridge.services.remote import SnippetEvaluator
 from bridge.web.websocket.conversation import Conversation, run
 
