@@ -4,14 +4,14 @@ Requests and responses, over guarded connections to one checked server.
 No connection serves two hosts, or two who ask.  No redirect is followed, no proxy used,
 no cookie kept, and nothing is read from the environment.
 
-Twisted's agent sends each request as it was checked, and treq collects the body.
-treq's client would wrap the agent in others, which keep cookies, inflate bodies without
-a bound, and add ``Accept-Encoding``; and it parses the URL itself, without IPv6
-literals and underscores.
+Twisted's protocol sends each request as it was checked, and treq collects the body.
+treq's client, over Twisted's agents, would keep cookies, inflate bodies without a
+bound, and add ``Accept-Encoding``; and it parses the URL itself, without IPv6 literals
+and underscores.
 
 Twisted's parser takes a head of any size and any number of interim ones, and logs each
-of those; it accepts any word as a protocol.  So each connection has a guard before it,
-and only one plain head, and then a body, pass.
+of those; it accepts any word as a protocol.  So each connection guards it, and only one
+plain head, and then a body, pass.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from attrs import field
 from OpenSSL.SSL import Error as TLSError
-from twisted.internet import protocol
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import (
@@ -32,24 +32,22 @@ from twisted.internet.error import (
     ConnectingCancelledError,
     ConnectionDone,
 )
-from twisted.internet.interfaces import (
-    IAddress,
-    IProtocolFactory,
-    IStreamClientEndpoint,
-)
+from twisted.internet.protocol import Factory, connectionDone
 from twisted.python.failure import Failure
+from twisted.web._newclient import (
+    HTTP11ClientProtocol,
+    Request,
+    RequestTransmissionFailed,
+    ResponseFailed,
+)
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import UNKNOWN_LENGTH, IResponse
-from zope.interface import implementer
 
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, unavailable
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS, OUTBOUND_RESPONSE_PIECES
 from .target import CheckedRequest
-
-if TYPE_CHECKING:
-    from twisted.web.client import HTTPConnectionPool
 
 # Heads and chunks are read in small pieces: a reactor's turn is over sooner when they
 # are hard to parse.  A body that only has a length is not parsed at all.
@@ -59,34 +57,39 @@ _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
 # Exactly where Twisted's parser sees the end of a head.
 _END = re.compile(rb"\n\r?\n")
 _TOO_LARGE = "the head of the response is too large"
+_BROKE_OFF = "the response broke off"
 
 Count = Callable[[int], object]
 """Receives how many bytes have come; may raise ``BridgeError`` to break off."""
 
 
-class Guarded(protocol.Protocol):
+class Guarded(HTTP11ClientProtocol):
     """
-    One connection, and the client's protocol behind it.
+    One connection, for one request after the other.
 
-    :ivar inner: The client's protocol.
+    :ivar is_kept: Whether it waits for another request.
     :ivar refusal: Why the connection was broken off, when it was broken off here.
     :ivar orderly: Whether it was closed as one does at an end; ``None`` until it is.
     :ivar closed: Fires when the connection has closed.
     """
 
-    def __init__(self, inner: Any, count: Count) -> None:
-        self.inner = inner
+    def __init__(self, count: Count) -> None:
+        super().__init__(self._keep)
         self._count = count
+        self.is_kept = False
         self.refusal: BridgeError | None = None
         self.orderly: bool | None = None
         self.closed: Deferred[None] = Deferred()
         self._head: bytearray | None = bytearray()
         self._interim = 0
 
-    def connectionMade(self) -> None:
-        """Connect the client's protocol."""
+    def request(self, request: Request) -> Deferred[IResponse]:
+        """See ``HTTP11ClientProtocol``: fires with a response once it has its head."""
+        self.is_kept = False
+        self._head = bytearray()
+        self._interim = 0
         self._read_in(_READ_BYTES)
-        self.inner.makeConnection(self.transport)
+        return super().request(request)
 
     def dataReceived(self, data: bytes) -> None:
         """Check what is received, and pass it on."""
@@ -98,36 +101,42 @@ class Guarded(protocol.Protocol):
             self._break_off(refusal)
             return
         if self._head is None:
-            self.inner.dataReceived(data)
+            super().dataReceived(data)
             self._check_chunk()
         else:
             searched = max(len(self._head) - 2, 0)
             self._head += data
             self._read_heads(self._head, searched)
 
-    def connectionLost(self, reason: Failure = protocol.connectionDone) -> None:
-        """Notify the client's protocol, and fire ``closed``."""
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Notify who waits for a response, and fire ``closed``."""
+        self.is_kept = False
         self.orderly = reason.check(ConnectionDone) is not None
-        self.inner.connectionLost(reason)
+        super().connectionLost(reason)
         self.closed.callback(None)
-
-    def expect_head(self) -> None:
-        """Get ready for another response over the same connection."""
-        self._head = bytearray()
-        self._interim = 0
-        if self.orderly is None:
-            self._read_in(_READ_BYTES)
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing has come of the response that is expected."""
         return self._head is not None and not self._head
 
-    def abort(self) -> None:
+    def check_end(self) -> None:
+        """
+        Check that the connection is open, or was closed as one does at an end.
+
+        :raise BridgeError: ``unavailable``: it broke off, or why it was broken off.
+        """
+        if self.orderly is False:
+            raise self.refusal or unavailable(_BROKE_OFF)
+
+    def drop(self) -> None:
         """Close the connection now; does nothing if it is closed."""
         transport: Any = self.transport
         if self.orderly is None:
             transport.abortConnection()
+
+    def _keep(self, _: object) -> None:
+        self.is_kept = True
 
     def _read_heads(self, head: bytearray, searched: int) -> None:
         while (end := _END.search(head, searched)) is not None:
@@ -151,8 +160,7 @@ class Guarded(protocol.Protocol):
     def _check_chunk(self) -> None:
         """Refuse a chunk that is too large at the line that says so."""
         # Twisted's parser keeps to itself what it is about to receive.
-        parser = getattr(self.inner, "_parser", None)
-        length = getattr(getattr(parser, "bodyDecoder", None), "length", 0)
+        length = getattr(getattr(self._parser, "bodyDecoder", None), "length", 0)
         if length > limits.OUTBOUND_RECEIVED_BYTES:
             self._refuse(f"a chunk of more than {limits.OUTBOUND_RECEIVED_BYTES} bytes")
 
@@ -165,7 +173,7 @@ class Guarded(protocol.Protocol):
         self._head = None
         if b"transfer-encoding" not in head.lower():
             self._read_in(_READ_BYTES_OF_A_BODY)
-        self.inner.dataReceived(bytes(head))
+        super().dataReceived(bytes(head))
         self._check_chunk()
 
     def _refuse(self, rule: str) -> None:
@@ -173,7 +181,7 @@ class Guarded(protocol.Protocol):
 
     def _break_off(self, refusal: BridgeError) -> None:
         self.refusal = refusal
-        self.abort()
+        self.drop()
 
 
 def _broken_rule(head: bytearray, status: re.Match[bytes] | None) -> str:
@@ -190,21 +198,6 @@ def _broken_rule(head: bytearray, status: re.Match[bytes] | None) -> str:
     return ""
 
 
-class GuardedFactory(protocol.Factory):
-    """Guards what another factory builds."""
-
-    noisy = False
-
-    def __init__(self, build: Callable[[Any], Any], count: Count) -> None:
-        self._build = build
-        self._count = count
-
-    def buildProtocol(self, addr: IAddress | None) -> Guarded:
-        """Build a protocol behind a guard."""
-        return Guarded(self._build(addr), self._count)
-
-
-_BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -237,7 +230,6 @@ class Body(Protocol):
 B = TypeVar("B", bound=Body)
 
 
-@implementer(IStreamClientEndpoint)
 @define(eq=False, repr=False)
 class Connections:
     """
@@ -248,7 +240,6 @@ class Connections:
     :ivar _seconds: How long the last address is tried.
     :ivar _count: Counts what is received.
     :ivar _keep: Whether requests share a connection when the server lets them.
-    :ivar _made: The connections so far, the newest last.
     """
 
     _reactor: Any
@@ -258,15 +249,7 @@ class Connections:
     _seconds: float
     _count: Count
     _keep: bool
-    _pool: HTTPConnectionPool = field(init=False)
     _made: list[Guarded] = field(factory=list, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        # With treq a thirtieth of a start, in which nothing is requested.
-        from twisted.web.client import HTTPConnectionPool
-
-        self._pool = HTTPConnectionPool(self._reactor, persistent=self._keep)
-        self._pool.retryAutomatically = False
 
     async def ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
@@ -282,96 +265,82 @@ class Connections:
         :raise BridgeError: ``unavailable``: no response was received whole; or what
             the body refuses.
         """
-        from twisted.web.client import RequestTransmissionFailed, ResponseFailed
-
-        kept = len(self._made)
-        for connection in self._made:
-            connection.expect_head()
+        kept = next((made for made in self._made if made.is_kept), None)
+        connection = kept or await self._connect()
         try:
-            return await self._ask(request, choose)
-        except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
-            self._raise_refusal()
-            reasons = [reason.value for reason in getattr(e, "reasons", ())]
+            return await self._ask(connection, request, choose)
+        except (RequestTransmissionFailed, ResponseFailed) as e:
+            if connection.refusal is not None:
+                raise connection.refusal from None
+            reasons = [reason.value for reason in e.reasons]
             if any(isinstance(reason, CancelledError) for reason in reasons):
                 raise CancelledError from None
-            if kept and kept == len(self._made) and self._made[-1].is_silent:
+            if kept is not None and kept.is_silent:
                 return await self.ask(request, choose)
             raise unavailable(_describe(e, reasons)) from None
 
     async def close(self) -> None:
         """Close them, whatever they are busy with."""
-        self._pool.closeCachedConnections()
         for connection in self._made:
-            connection.abort()
+            connection.drop()
             await connection.closed
 
     async def _ask(
-        self, request: CheckedRequest, choose: Callable[[Head], B]
+        self,
+        connection: Guarded,
+        request: CheckedRequest,
+        choose: Callable[[Head], B],
     ) -> tuple[Head, B]:
+        # A thirtieth of a start, in which nothing is requested.
         from treq.content import collect
-        from twisted.web.client import FileBodyProducer, ProxyAgent
+        from twisted.web.client import FileBodyProducer
 
-        # No proxy is asked: alone of Twisted's agents it writes the target as given.
-        agent: Any = ProxyAgent(self, self._reactor, self._pool)
         headers = Headers({"host": [request.target.authority]})
         for name, value in request.headers:
             headers.addRawHeader(name, value.encode("latin-1"))
-        answer = await agent.request(
-            request.method.encode("ascii"),
-            request.target.path.encode("ascii"),
-            headers,
-            FileBodyProducer(BytesIO(request.body)) if request.body else None,
-        )
+        content = FileBodyProducer(BytesIO(request.body)) if request.body else None
+        method, path = request.method.encode("ascii"), request.target.path
+        sent = Request(method, path.encode("ascii"), headers, content, self._keep)
+        answer = await connection.request(sent)
         head = _read_head(answer)
         body = choose(head)
         try:
             await collect(answer, _counted(body.add))
             # A body without a length ends with its connection: was that an end?
-            self._check_end()
+            connection.check_end()
         except BaseException:
             # The frames of the traceback keep it until garbage is collected.
             body.clear()
             raise
         return head, body
 
-    def _raise_refusal(self) -> None:
-        """Raise why a connection was broken off here, if one was."""
-        for connection in self._made:
-            if connection.refusal is not None:
-                raise connection.refusal from None
-
-    def _check_end(self) -> None:
-        if self._made[-1].orderly is False:
-            self._raise_refusal()
-            raise unavailable(_BROKE_OFF)
-
-    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
-        """Connect; fires with the protocol of ``protocolFactory``."""
-        return Deferred.fromCoroutine(self._connect(protocolFactory))
-
-    async def _connect(self, client: IProtocolFactory) -> Any:
-        factory = GuardedFactory(client.buildProtocol, self._count)
+    async def _connect(self) -> Guarded:
         *others, last = self._addresses
         for address in others:
             try:
-                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS, factory)
+                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS)
             except ConnectError:
                 continue
-        return await self._try(last, self._seconds, factory)
+        try:
+            return await self._try(last, self._seconds)
+        except ConnectError:
+            raise unavailable("no connection with the server") from None
 
-    async def _try(self, address: str, seconds: float, factory: GuardedFactory) -> Any:
+    async def _try(self, address: str, seconds: float) -> Guarded:
         # In spite of its name, it dials addresses of both versions.
         endpoint: Any = TCP4ClientEndpoint(
             self._reactor, address, self._port, timeout=seconds
         )
         if self._tls is not None:
             endpoint = wrapClientTLS(self._tls, endpoint)
+        factory = Factory.forProtocol(partial(Guarded, self._count))
+        factory.noisy = False
         try:
             connection: Guarded = await endpoint.connect(factory)
         except ConnectingCancelledError:
             raise CancelledError from None
         self._made.append(connection)
-        return connection.inner
+        return connection
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:
@@ -418,8 +387,6 @@ def _describe(error: Exception, reasons: list[Any]) -> str:
         return "the server's certificate is not to be trusted for this host"
     if any(isinstance(reason, TLSError) for reason in reasons):
         return "the server does not speak TLS as it should"
-    if isinstance(error, ConnectError):
-        return "no connection with the server"
     if getattr(error, "response", None) is not None:
         return _BROKE_OFF
     return "the server's answer is not HTTP, or broke off"
