@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import orjson
-from attrs import field
 
 from ..classes import define
 from .errors import bad_request
@@ -32,26 +31,6 @@ _STRUCTURE = b",:[{"
 
 
 @define(eq=False, repr=False)
-class _Outside:
-    """Finds what is not within strings, piece by piece."""
-
-    _within: bool = False
-    _held: bytes = b""
-
-    def feed(self, piece: bytes) -> bytes:
-        """Return the part of this piece that is outside strings."""
-        piece = self._held + piece
-        # What the last backslash escapes is in the next piece.
-        escapes = len(piece) - len(piece.rstrip(b"\\"))
-        self._held = b"\\" * (escapes % 2)
-        whole = piece[: len(piece) - len(self._held)]
-        parts = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
-        outside = b"".join(parts[self._within :: 2])
-        self._within ^= len(parts) % 2 == 0
-        return outside
-
-
-@define(eq=False, repr=False)
 class Size:
     """
     Counts the values of a JSON text, piece by piece as it comes.
@@ -62,13 +41,26 @@ class Size:
     """
 
     values: int = 0
-    _outside: _Outside = field(factory=_Outside)
+    _within: bool = False
+    _held: bytes = b""
 
     def feed(self, piece: bytes) -> None:
         """Count the values of the next piece."""
         if self.values <= JSON_VALUES:
-            plain = self._outside.feed(piece)
+            plain = self._outside(piece)
             self.values += len(plain) - len(plain.translate(None, _STRUCTURE))
+
+    def _outside(self, piece: bytes) -> bytes:
+        """Return the part of the next piece that is outside strings."""
+        piece = self._held + piece
+        # What the last backslash escapes is in the next piece.
+        escapes = len(piece) - len(piece.rstrip(b"\\"))
+        self._held = b"\\" * (escapes % 2)
+        whole = piece[: len(piece) - len(self._held)]
+        parts = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(parts[self._within :: 2])
+        self._within ^= len(parts) % 2 == 0
+        return outside
 
     @classmethod
     def of(cls, text: bytes) -> Self:

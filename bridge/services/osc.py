@@ -11,8 +11,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..osc.arguments import OSC_ARGUMENT, read_argument
-from ..osc.packets import Message, encode
+from ..osc.packets import OSC_ARGUMENT, Message, encode, read_argument
 from ..osc.ports import Listener, Sender
 from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request

@@ -15,6 +15,7 @@ from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..classes import define, frozen
 from ..protocol import limits
@@ -167,6 +168,10 @@ class _Pending:
         self.answer.errback(unavailable(why))
 
 
+def _too_late(_: object, __: float) -> Failure:
+    return Failure(unavailable("no page answered in time"))
+
+
 @define(eq=False, repr=False)
 class SnippetEvaluator:
     """
@@ -214,15 +219,13 @@ class SnippetEvaluator:
         self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))
         asked = self._waiting[number] = _Pending(set(pages))
         seconds = min(params.timeout_ms, limits.REMOTE_MOST_MILLISECONDS) / 1000
-        timeout = self._clock.callLater(seconds, asked.fail, "no page answered in time")
+        asked.answer.addTimeout(seconds, self._clock, _too_late)
         for page in pages:
             page.on_close(self._left)
         try:
             return await asked.answer
         finally:
             del self._waiting[number]
-            if timeout.active():
-                timeout.cancel()
 
     @method(SnippetAnswer, AnswerResult)
     async def result(self, params: SnippetAnswer, caller: Caller) -> AnswerResult:

@@ -10,8 +10,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
 from bridge.osc import ports
-from bridge.osc.arguments import read_argument
-from bridge.osc.packets import Argument, Kind
+from bridge.osc.packets import Argument, Kind, read_argument
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
