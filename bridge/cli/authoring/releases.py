@@ -28,7 +28,6 @@ from ...protocol.text import shown
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from . import worktree
-from .keyfiles import SigningKey
 from .programs import git, printed, typed_git
 
 PARTS: Final = ("major", "minor", "patch")
@@ -181,7 +180,7 @@ class Repository:
         path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
         return before
 
-    def commit(self, release: Release, key: SigningKey) -> None:
+    def commit(self, release: Release, key: worktree.SigningKey) -> None:
         """
         Sign what git will commit, and commit the manifest and the signature.
 

@@ -12,7 +12,6 @@ from ....protocol.wire import unstructure
 from ....settings.options import Paths
 from ...authoring import worktree
 from ...authoring.checker import check_plugin
-from ...authoring.keyfiles import chosen_key, key_option
 from ...authoring.releases import PARTS, Release, Repository
 from ...authoring.report import STATUS, Outcome, report_lines
 from ...command import command, directory_argument, json_option
@@ -57,7 +56,7 @@ def check(
     status="Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but "
     "the check could not run a step.",
 )
-@key_option
+@worktree.key_option
 @json_option
 @directory_argument
 @click.argument("version", metavar=f"VERSION|{'|'.join(reversed(PARTS))}")
@@ -72,7 +71,7 @@ def release(
     if the version is not newer than the last one that was signed, or if there is no
     key. After an interruption, the same command continues.
     """
-    signing = chosen_key(key)
+    signing = worktree.chosen_key(key)
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
     if not chosen.is_committed:

@@ -20,7 +20,6 @@ from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree
-from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
 from ...authoring.programs import typed_git
 from ...command import command, directory_argument, json_option, path_option
 from ...terminal import print_result, reported, write_private
@@ -37,7 +36,7 @@ from ...terminal import print_result, reported, write_private
 @click.option(
     "--show", is_flag=True, help="Create nothing; print the fingerprint of your key."
 )
-@key_option
+@worktree.key_option
 @json_option
 def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> None:
     """
@@ -48,11 +47,11 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     if (out if show else key) is not None:
         raise click.UsageError("--key goes with --show, and --out without it")
     if show:
-        found = key_id(public_key_of(chosen_key(key).seed))
+        found = key_id(public_key_of(worktree.chosen_key(key).seed))
         print_result(as_json, {"keyId": found}, [found])
         return
-    path = out or default_key_file()
-    seed = secrets.token_bytes(SEED_BYTES)
+    path = out or worktree.default_key_file()
+    seed = secrets.token_bytes(worktree.SEED_BYTES)
     if not out:
         with reported(f"{path.parent} cannot be created"):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,7 +65,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
 
 
 @command("sign", ".")
-@key_option
+@worktree.key_option
 @directory_argument
 def sign(place: Paths, key: Path | None, directory: Path) -> None:
     """
@@ -77,7 +76,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     """
     profile = place.profile
     worktree.check_host(directory, place)
-    signing = chosen_key(key)
+    signing = worktree.chosen_key(key)
     if worktree.is_work_tree(directory):
         worktree.check_clean(directory, {SIGNATURE_FILE})
     tree = worktree.published_tree(directory)

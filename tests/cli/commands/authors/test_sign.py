@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from bridge.cli.authoring import worktree
-from bridge.cli.authoring.keyfiles import chosen_key, default_key_file
+from bridge.cli.authoring.worktree import chosen_key, default_key_file
 from bridge.cli.commands.authors import sign as module
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
