@@ -26,7 +26,7 @@ from unittest import TestCase
 from attrs import define
 from twisted.internet.protocol import Protocol
 
-from bridge.demo.forge import make_authority, publish, start_forge
+from bridge.demo.forge import PASSED, make_authority, publish, start_forge
 from bridge.plugins.tree.signature import sign_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import HostProfile
@@ -124,9 +124,11 @@ def main(base: Path, *, old: bool) -> None:
     """Run a forge until standard input is closed."""
     from twisted.internet import reactor, stdio
 
+    if old:
+        del PASSED["HTTP_GIT_PROTOCOL"]
     ca_file = base / "ca.pem"
     issuer = make_authority(ca_file)
-    forge = start_forge(reactor, base / "repositories", issuer, old=old)
+    forge = start_forge(reactor, base / "repositories", issuer)
     sys.stdout.write(json.dumps({"port": forge.port}) + "\n")
     sys.stdout.flush()
     stdio.StandardIO(_UntilClosed(reactor))

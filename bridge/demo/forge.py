@@ -61,6 +61,14 @@ _PERSON = {
     "GIT_COMMITTER_EMAIL": "author@example.invalid",
 }
 
+PASSED = {
+    "CONTENT_TYPE": "content-type",
+    # git http-backend inflates a body itself; Site has joined its chunks.
+    "HTTP_CONTENT_ENCODING": "content-encoding",
+    "HTTP_GIT_PROTOCOL": "git-protocol",
+}
+"""The headers that git http-backend is told of; without the last it is an old one."""
+
 # Files are published as the bytes they are, whatever their own attributes name.
 _RAW = b"* -text -filter -ident -working-tree-encoding\n"
 
@@ -108,19 +116,18 @@ def make_authority(ca_file: Path) -> CA:
     return authority
 
 
-def start_forge(reactor: Any, root: Path, authority: CA, *, old: bool = False) -> Forge:
+def start_forge(reactor: Any, root: Path, authority: CA) -> Forge:
     """
     Start a forge on a free port.
 
     :param reactor: Must be an ``IReactorTCP`` and an ``IReactorProcess``.
     :param root: The directory of bare repositories.
     :param authority: Issues the certificate.
-    :param old: Whether to speak only version 0 of git's protocol.
     :raise ForgeError: git is missing.
     """
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
-    site = Site(_Backend(reactor, _backend_program(), root, old=old))
+    site = Site(_Backend(reactor, _backend_program(), root))
     factory = TLSMemoryBIOFactory(tls, False, site, reactor)
     listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
     return Forge(listening.getHost().port, listening, factory)
@@ -205,21 +212,11 @@ class _Backend(Resource):
 
     isLeaf = True
 
-    def __init__(self, reactor: Any, program: Path, root: Path, *, old: bool) -> None:
+    def __init__(self, reactor: Any, program: Path, root: Path) -> None:
         super().__init__()
         self._reactor = reactor
-        self._program = program
-        self._fixed = {
-            **_GIT_ENVIRONMENT,
-            "GIT_PROJECT_ROOT": str(root.absolute()),
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "GATEWAY_INTERFACE": "CGI/1.1",
-        }
-        self._passed = {"CONTENT_TYPE": "content-type"}
-        # git http-backend inflates a body itself; Site has joined its chunks.
-        self._passed["HTTP_CONTENT_ENCODING"] = "content-encoding"
-        if not old:
-            self._passed["HTTP_GIT_PROTOCOL"] = "git-protocol"
+        self._program = str(program)
+        self._root = str(root.absolute())
 
     def render(self, request: Request) -> int:
         """See ``IResource.render``."""
@@ -227,7 +224,10 @@ class _Backend(Resource):
         assert content is not None  # noqa: S101 - for mypy
         _, _, query = request.uri.partition(b"?")
         environment: dict[str, Any] = {
-            **self._fixed,
+            **_GIT_ENVIRONMENT,
+            "GIT_PROJECT_ROOT": self._root,
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GATEWAY_INTERFACE": "CGI/1.1",
             "REQUEST_METHOD": request.method,
             "PATH_INFO": b"/" + b"/".join(request.postpath or ()),
             "QUERY_STRING": query,
@@ -235,11 +235,11 @@ class _Backend(Resource):
             "REMOTE_ADDR": _ADDRESS,
             "SERVER_PROTOCOL": request.clientproto,
         }
-        for name, header in self._passed.items():
+        for name, header in PASSED.items():
             value = request.getHeader(header)
             if value is not None:
                 environment[name] = value
-        program = str(self._program)
         answer = CGIProcessProtocol(request)
-        self._reactor.spawnProcess(answer, program, [program], environment)
+        line = [self._program]
+        self._reactor.spawnProcess(answer, self._program, line, environment)
         return NOT_DONE_YET

@@ -25,7 +25,6 @@ from ...datadir.paths import HOST_FILES, DataDir, missing_files
 from ...plugins.bundle.build import Builder
 from ...plugins.esbuild.executable import BUNDLER_FILES, BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
-from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree import manifest
 from ...plugins.tree.about import icon_note
@@ -39,8 +38,7 @@ from ...settings.options import Paths
 from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
 from . import worktree
-from .hostapi import api_version, check_types, find_compiler
-from .programs import search_path
+from .hostapi import api_version, check_types
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
 
@@ -53,7 +51,6 @@ class Checker:
     :ivar root: The author's directory.
     :ivar scratch: An empty directory of our own; somebody else removes it.
     :ivar unsigned: Whether to leave the signature out.
-    :ivar now: Seconds since the epoch.
     :ivar tsc: The TypeScript compiler, when the author names it.
     :ivar report: What was found so far.
     """
@@ -63,7 +60,6 @@ class Checker:
     _root: Path
     _scratch: Path
     _unsigned: bool
-    _now: Callable[[], float]
     _tsc: Path | None = None
     report: Report = field(init=False)
     _tree: Tree = field(init=False, default=Tree({}))
@@ -124,19 +120,7 @@ class Checker:
             raise not_done(f"{manifest.MANIFEST_FILE} has no valid id") from None
 
     async def _policy(self) -> str:
-        hits = await self._scan()
-        self.report.hits += (shown_hit(self._copy, hit) for hit in hits)
-        if hits:
-            # The daemon names the first one; here are all of them.
-            raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
-        return "no hit"
-
-    async def _scan(self) -> list[Hit]:
-        """
-        Scan the tree, and read it for what pages would find.
-
-        :raise EndedError: That needs something that is not installed.
-        """
+        """Scan the tree, and read it for what pages would find."""
         self._need_bundler()
         # Nothing else runs in this process, so nothing minds being blocked.
         executable = Builder(self._place, self._reactor, maybeDeferred).executable
@@ -149,7 +133,11 @@ class Checker:
         # What ends the bundler is among the hits.
         with suppress(BundlerError):
             self._reading = await read_sources(self._reactor, executable, self._tree)
-        return hits
+        self.report.hits += (shown_hit(self._copy, hit) for hit in hits)
+        if hits:
+            # The daemon names the first one; here are all of them.
+            raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
+        return "no hit"
 
     def _need_bundler(self) -> None:
         advice = f"run: plugin-bridge setup --bundler-only {self._place.typed}"
@@ -191,7 +179,7 @@ class Checker:
             raise left_out("\n".join(["--unsigned", *self._since_signed()]))
         profile = self._place.profile
         try:
-            signed = verify_tree(self._tree, self._plugin_id(), profile, self._now())
+            signed = verify_tree(self._tree, self._plugin_id(), profile, time.time())
         except BridgeError as e:
             message = "\n".join([e.message, *self._since_signed()])
             raise BridgeError(e.code, message) from None
@@ -246,8 +234,8 @@ class Checker:
         self._need_own_files()
         self._need_sources()
         errors = check_types(
-            str(self._tsc.absolute()) if self._tsc else find_compiler(self._root),
-            search_path(self._root),
+            self._tsc,
+            self._root,
             self._copy,
             self._place.data.host,
             self._place.profile.api_module,
@@ -307,5 +295,5 @@ def check_plugin(
     """
     reactor = steady_reactor()
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
-        checker = Checker(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
+        checker = Checker(reactor, place, root, Path(scratch), unsigned, tsc)
         return run_once(reactor, checker.run)

@@ -22,7 +22,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.text import escaped
 from ..terminal import CommandError
-from .programs import find_program, run
+from .programs import find_program, run, search_path
 from .reading import read_text
 from .report import left_out
 
@@ -116,14 +116,15 @@ def find_compiler(root: Path) -> str:
 
 
 def check_types(
-    compiler: str, search_path: str, tree: Path, host: Path, module: str
+    compiler: Path | None, root: Path, tree: Path, host: Path, module: str
 ) -> list[str]:
     """
     Check the types of a plugin's ``main.ts`` and of what it imports.
 
     The plugin's own ``tsconfig.json`` decides how strict that is.
 
-    :param search_path: Where the compiler may look for the program that runs it.
+    :param compiler: When the author names it.
+    :param root: The author's directory, where nothing is looked for that runs.
     :param tree: A copy of the plugin; a file is written next to it.
     :param host: The ``host`` directory of a data directory.
     :param module: The name that plugins import the API by.
@@ -132,8 +133,10 @@ def check_types(
     """
     config = tree.parent / _CONFIG
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
-    command = [compiler, "--pretty", "false", "--project", config.name]
-    environ = _environment(search_path)
+    program = str(compiler.absolute()) if compiler else find_compiler(root)
+    command = [program, "--pretty", "false", "--project", config.name]
+    kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
+    environ = kept | {"PATH": search_path(root)}
     try:
         done = run(COMPILER, command, tree.parent, environ, TYPES_SECONDS)
     except CommandError as e:
@@ -152,11 +155,6 @@ def _is_unlocated(line: str) -> bool:
     found = _ERROR.match(line)
     is_config = found is not None and found[1].endswith(".json")
     return line.startswith("error TS") or is_config
-
-
-def _environment(search_path: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
-    return kept | {"PATH": search_path}
 
 
 def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:

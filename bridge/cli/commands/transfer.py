@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -84,7 +84,7 @@ def export(place: Paths, file: str) -> None:
         sys.stdout.buffer.write(text)
     else:
         write_private(Path(file), text)
-    values = sum(len(entries) for entries in made.state.values())
+    values = _count(made.state)
     sys.stderr.write(f"plugins: {len(made.plugins)}, settings: {values}\n")
 
 
@@ -228,7 +228,11 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
     """
     made = kept = refused = 0
     for ns, entries in state.items():
-        present = _present(session, ns)
+        present = {}
+        with suppress(
+            BridgeError
+        ):  # each of its settings will be refused, and reported
+            present = session.call("state", "list", ns=ns)["entries"]
         for key, value in entries.items():
             # As JSON: to Python, true is 1.
             if key in present and not (replace and dumps(present[key]) != dumps(value)):
@@ -249,11 +253,3 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
 
 def _count(state: dict[str, dict[str, Any]]) -> int:
     return sum(map(len, state.values()))
-
-
-def _present(session: Session, ns: str) -> dict[str, Any]:
-    try:
-        present: dict[str, Any] = session.call("state", "list", ns=ns)["entries"]
-    except BridgeError:
-        return {}  # each of its settings will be refused, and reported
-    return present

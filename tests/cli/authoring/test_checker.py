@@ -104,8 +104,7 @@ class CheckerTests(TestCase):
         place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         with mock.patch.dict(os.environ, self.environ):
-            given = (unsigned, lambda: NOW, tsc)
-            checker = Checker(reactor, place, self.root, scratch, *given)
+            checker = Checker(reactor, place, self.root, scratch, unsigned, tsc)
             made = await checker.run()
         self.assertEqual(self.everything(), before)
         self.assertEqual([step.step for step in made.steps], list(STEPS))

@@ -104,9 +104,9 @@ class TypesTests(SynchronousTestCase):
 
     def errors(self) -> list[str]:
         folder = npm_package(TYPESCRIPT).parent / ".bin"
-        programs = str(Path(node()).parent)
+        self.patch(os, "environ", {**os.environ, "PATH": str(Path(node()).parent)})
         return hostapi.check_types(
-            str(folder / "tsc"), programs, self.tree, HOST, MODULE
+            folder / "tsc", self.base / "plugin", self.tree, HOST, MODULE
         )
 
     def test_error(self) -> None:
@@ -166,9 +166,9 @@ class TypesTests(SynchronousTestCase):
         program = self.base / "fake"
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
-        path = os.environ["PATH"]
+        root = self.base / "plugin"
         with self.assertRaises(EndedError) as caught:
-            hostapi.check_types(str(program), path, self.tree, HOST, MODULE)
+            hostapi.check_types(program, root, self.tree, HOST, MODULE)
         return str(caught.exception)
 
     def test_no_compiler(self) -> None:
@@ -177,7 +177,7 @@ class TypesTests(SynchronousTestCase):
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took over 0.2 s")
         with self.assertRaisesRegex(EndedError, "cannot be run: No such file"):
-            hostapi.check_types("/none", "", self.tree, HOST, MODULE)
+            hostapi.check_types(Path("/none"), Path(), self.tree, HOST, MODULE)
 
     def test_attack_environment(self) -> None:
         """Keys and tokens in the environment do not reach the compiler."""
