@@ -1,8 +1,8 @@
 """
 Time to read a database: a kept ``Reader`` against Python's ``sqlite3`` alone.
 
-Both read the same rows of the same file, warm, and
-as objects by column; SQLite's own module does so without limits and without questions.
+Both read the same rows of the same file, warm, and write them as JSON objects;
+SQLite's own module does so without limits and without questions.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.databases.reader import Query, Reader
+from bridge.protocol.strictjson import dumps
 
 from .table import Row
 
@@ -59,7 +60,7 @@ async def rows(reactor: Any) -> list[Row]:
                 return reader.read(Query(sql, [*params]))
 
             def theirs(sql: str = sql, params: list[int] = params) -> object:
-                return [dict(row) for row in plain.execute(sql, params)]
+                return dumps([dict(row) for row in plain.execute(sql, params)])
 
             own, base = [], []
             for _ in range(ROUNDS):
