@@ -258,7 +258,7 @@ async def read_sources(
 
 async def _read(bundler: Conversation, source: Source, reading: Reading) -> None:
     name = printable(source.name)
-    marked = Source.of(source.name, source.content, _missing_names)
+    marked = Source(source.name, source.content, _missing_names)
     answer = await read(bundler, marked, _MARK, maybeDeferred, is_mapped=True)
     if answer.error_line:
         reading.broken = reading.broken or f"{name}:{answer.error_line}"

@@ -39,6 +39,7 @@ from ..policy.reading import (
     loader_arguments,
     read,
     suffix_of,
+    transform,
 )
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, BuildError, Bundle, Rules, check_map
@@ -228,16 +229,15 @@ class Bundling:
             "--log-level=silent",
             *(flag for flag in target.flags if flag == _MINIFY),
         ]
-        request = {"command": "transform", "flags": flags, "inputFS": False}
-        made = await self._conversation.ask(request | {"input": content})
-        answer = await self._read_strictly("made.js", made["code"].encode())
+        made = await transform(self._conversation, content, flags)
+        answer = await self._read_strictly("made.js", made.code.encode())
         if answer.error_line:
             told = await self._read_strictly(path, content)
             where = f"{shown(path)}:{told.error_line or 1}"
             raise BuildError(f"esbuild failed:\n{where}: {told.error or answer.error}")
 
     async def _read_strictly(self, name: str, content: bytes) -> Answer:
-        source = Source.of(name, content, lambda _: frozenset())
+        source = Source(name, content, lambda _: frozenset())
         return await read(
             self._conversation, source, _MARK, self._in_thread, is_mapped=False
         )

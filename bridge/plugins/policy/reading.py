@@ -152,38 +152,66 @@ _CONTINUING: Final = frozenset({"Mn", "Mc", "Nd", "Pc"})
 _MORE: Final = "$\u200c\u200d"
 
 
+def marked_names(text: str) -> frozenset[str]:
+    """Return the names to mark in a source with a text."""
+    return frozenset(words_in(text) - _UNMARKED)
+
+
+def words_in(text: str) -> set[str]:
+    """
+    Return every word that may stand for a free name, reserved words among them.
+
+    :param text: Of a source, or of what the bundler made of one.
+    """
+    if "\\u" in text:
+        text = f"{text}\n{_ESCAPE.sub(_unescaped, text)}"
+    found: set[str] = set()
+    # By lines: a search of a whole source would let no other thread run meanwhile.
+    for line in text.split("\n"):
+        found.update(_RUN.findall(line))
+    return {word for word in found if _is_name(word)}
+
+
+def _is_name(word: str) -> bool:
+    if word.isascii():
+        return not word[0].isdecimal()
+    return _starts(word[0]) and all(map(_continues, word))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(code) if code <= sys.maxunicode else " "
+
+
+def _starts(char: str) -> bool:
+    """Whether a name may start with a character."""
+    return (
+        char in "$_" or char.isidentifier() or unicodedata.category(char) in _STARTING
+    )
+
+
+def _continues(char: str) -> bool:
+    """Whether a name may have a character in it."""
+    return (
+        f"a{char}".isidentifier()
+        or char in _MORE
+        or unicodedata.category(char) in _STARTING | _CONTINUING
+    )
+
+
 @frozen
 class Source:
     """
     A source that the bundler has to read.
 
     :ivar name: Its path, whose suffix decides how it is read, as in the build.
-    :ivar names: What is marked where the source does not declare it.
-    :ivar choose: Finds it in a text.
+    :ivar choose: Finds in a text what is marked where the source does not declare it;
+        by default what matters to the policy.
     """
 
     name: str
     content: bytes
-    names: frozenset[str]
-    choose: Callable[[str], frozenset[str]]
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        content: bytes,
-        choose: Callable[[str], frozenset[str]] | None = None,
-    ) -> Source:
-        """
-        Look for the names in a source.
-
-        :param choose: Those that matter; by default those of the policy.
-        """
-        choose = choose or marked_names
-        # The names of what makes elements come from options and comments, so they are
-        # marked by no first reading: its output has to be read again.
-        text = "" if _has_elements(name) else content.decode("utf-8", "replace")
-        return cls(name, content, choose(text), choose)
+    choose: Callable[[str], frozenset[str]] = marked_names
 
     @cached_property
     def has_pragma(self) -> bool:
@@ -224,23 +252,25 @@ async def read(
         more time.
     :raise BundlerError: See ``Conversation.ask``.
     """
-    loader = LOADERS[suffix_of(source.name)]
-    if not _has_elements(source.name):
-        flags = _marking(loader, mark, source.names, is_mapped)
-        answer = _answer(await bundler.ask(_request(_strict(source.content), flags)))
-        # Types may be no syntax for the bundler, and no bundle can have them.
-        is_passed_over = answer.error_line and is_declaration_name(source.name)
-        return Answer("", "") if is_passed_over else answer
-    flags = _plain(loader, mark, is_mapped)
-    first = _answer(await bundler.ask(_request(_strict(source.content), flags)))
-    # What does not compile is not read again.
-    if first.error_line:
-        return first
-    # The map comes last: one line, as long as all others, and without a name.
-    text = first.code.rpartition(_MAP)[0] if is_mapped else first.code
+    loader, content = LOADERS[suffix_of(source.name)], _strict(source.content)
+    if _has_elements(source.name):
+        # The names of what makes elements come from options and comments, so they are
+        # marked by no first reading: its output has to be read again.
+        first = await transform(bundler, content, _plain(loader, mark, is_mapped))
+        # What does not compile is not read again.
+        if first.error_line:
+            return first
+        # The map comes last: one line, as long as all others, and without a name.
+        text = first.code.rpartition(_MAP)[0] if is_mapped else first.code
+        loader, content = "js", first.code.encode()
+    else:
+        text = source.content.decode("utf-8", "replace")
     names = await in_thread(source.choose, text)
-    flags = _marking("js", mark, names, is_mapped)
-    return _answer(await bundler.ask(_request(first.code.encode(), flags)))
+    flags = _marking(loader, mark, names, is_mapped)
+    answer = await transform(bundler, content, flags)
+    # Types may be no syntax for the bundler, and no bundle can have them.
+    is_passed_over = answer.error_line and is_declaration_name(source.name)
+    return Answer("", "") if is_passed_over else answer
 
 
 def _has_elements(name: str) -> bool:
@@ -255,10 +285,6 @@ def _strict(content: bytes) -> bytes:
         end = _LINE_END.search(content)
         content = content[end.start() :] if end else b""
     return _STRICT + content
-
-
-def _request(content: bytes, flags: list[str]) -> dict[str, Any]:
-    return {"command": "transform", "flags": flags, "inputFS": False, "input": content}
 
 
 def _plain(loader: str, mark: str, is_mapped: bool) -> list[str]:
@@ -276,13 +302,20 @@ def _marking(
     return [*_PLAIN, "--format=esm", f"--loader={loader}", *maps, *marks]
 
 
-def _answer(value: Any) -> Answer:
-    if value.get("errors"):
-        first = value["errors"][0]
-        line = (first["location"] or {}).get("line", 1)
-        error = printable(first["text"])[:_ERROR_CHARACTERS]
-        return Answer("", "", max(1, line), error)
-    return Answer(value["code"], value["map"])
+async def transform(bundler: Conversation, content: bytes, flags: list[str]) -> Answer:
+    """
+    Have a text made into another.
+
+    :raise BundlerError: See ``Conversation.ask``.
+    """
+    request = {"command": "transform", "flags": flags, "inputFS": False}
+    made = await bundler.ask(request | {"input": content})
+    if not made.get("errors"):
+        return Answer(made["code"], made["map"])
+    first = made["errors"][0]
+    line = (first["location"] or {}).get("line", 1)
+    error = printable(first["text"])[:_ERROR_CHARACTERS]
+    return Answer("", "", max(1, line), error)
 
 
 _DIGITS: Final = {
@@ -351,50 +384,3 @@ def _numbers(segment: str) -> Iterator[int]:
         else:
             yield -(value >> 1) if value & 1 else value >> 1
             value = shift = 0
-
-
-def marked_names(text: str) -> frozenset[str]:
-    """Return the names to mark in a source with a text."""
-    return frozenset(words_in(text) - _UNMARKED)
-
-
-def words_in(text: str) -> set[str]:
-    """
-    Return every word that may stand for a free name, reserved words among them.
-
-    :param text: Of a source, or of what the bundler made of one.
-    """
-    if "\\u" in text:
-        text = f"{text}\n{_ESCAPE.sub(_unescaped, text)}"
-    found: set[str] = set()
-    # By lines: a search of a whole source would let no other thread run meanwhile.
-    for line in text.split("\n"):
-        found.update(_RUN.findall(line))
-    return {word for word in found if _is_name(word)}
-
-
-def _is_name(word: str) -> bool:
-    if word.isascii():
-        return not word[0].isdecimal()
-    return _starts(word[0]) and all(map(_continues, word))
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    code = int(escape[1] or escape[2], 16)
-    return chr(code) if code <= sys.maxunicode else " "
-
-
-def _starts(char: str) -> bool:
-    """Whether a name may start with a character."""
-    return (
-        char in "$_" or char.isidentifier() or unicodedata.category(char) in _STARTING
-    )
-
-
-def _continues(char: str) -> bool:
-    """Whether a name may have a character in it."""
-    return (
-        f"a{char}".isidentifier()
-        or char in _MORE
-        or unicodedata.category(char) in _STARTING | _CONTINUING
-    )

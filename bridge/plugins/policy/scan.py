@@ -85,7 +85,7 @@ class Survey:
         self.shapes[path] = shapes
         rules = {hit.rule for hit in shapes}
         if len(shapes) < limits.POLICY_HITS and not rules & {MINIFIED, PACKED}:
-            self.sources.append(Source.of(path, content))
+            self.sources.append(Source(path, content))
 
 
 @frozen(eq=False)

@@ -131,7 +131,7 @@ def _scanned(survey: scan.Survey, modules: Collection[str] = ()) -> list[Hit]:
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source, with a source map."""
-    service, source = _service(), Source.of(name, content)
+    service, source = _service(), Source(name, content)
     reading = read(service.conversation, source, MARK, maybeDeferred, is_mapped=True)
     return service.run(reading)
 

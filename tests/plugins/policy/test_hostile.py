@@ -67,7 +67,7 @@ class WorkTests(SynchronousTestCase):
         """How much work a source is, after the bundler has read it."""
         name, content = "a.tsx", source.encode()
         answer = read_source(name, content)
-        given = Source.of(name, content)
+        given = Source(name, content)
         calls = calls_made(lambda: output_hits(given, answer, [], MARK))
         # A deep source is refused after a constant number of steps.
         return calls / (len(answer.code) + 64 * KIB)
@@ -81,7 +81,7 @@ class WorkTests(SynchronousTestCase):
         """No source is looked through again for each of its names."""
         content = Searched(f"export default a\n{repeated('+a', KIB)}".encode())
         answer = read_source("a.tsx", bytes(content))
-        output_hits(Source.of("a.tsx", content), answer, [], MARK)
+        output_hits(Source("a.tsx", content), answer, [], MARK)
         self.assertEqual(content.times, 1)
 
 

@@ -48,7 +48,7 @@ class ReadingTests(SynchronousTestCase):
 
     def read(self, bundler: Any, *texts: str, ending: str = "ts") -> dict[str, Any]:
         """Have sources read; return the lines and rules of their hits."""
-        sources = [Source.of(f"{n}.{ending}", t.encode()) for n, t in enumerate(texts)]
+        sources = [Source(f"{n}.{ending}", t.encode()) for n, t in enumerate(texts)]
         reading = read_sources(bundler, sources, MARK, [], bundler.in_thread)
         verdicts = self.successResultOf(Deferred.fromCoroutine(reading))
         return {
@@ -64,7 +64,9 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(
             self.read(bundler, "a", "b"), {"0.ts": [], "1.ts": [(1, "eval")]}
         )
-        self.assertEqual(bundler.asked, ["a", "b", CHECK, CHECK, "b mapped", CHECK])
+        names = [f"marked_names {text}" for text in "ab"]
+        asked = [names[0], "a", names[1], "b", CHECK, CHECK]
+        self.assertEqual(bundler.asked, [*asked, names[1], "b mapped", CHECK])
 
     def test_names_of_elements(self) -> None:
         """They are looked for in a thread, and not in the long line of a map."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Final
 
@@ -33,13 +33,17 @@ from .tokens import Code, Kind, UnreadableError, is_regex
 _MOST: Final = 1_000
 _NAME_CHARACTERS: Final = 60
 
-_CALLED: Final = frozenset(
-    {
-        *("createElement", "createElementNS", "setAttribute", "setAttributeNS"),
-        *("createAttribute", "Object", "import", "document"),
-    }
+_ELEMENTS: Final = {"createElement": 0, "createElementNS": 1}
+"""What makes elements, and which argument is the tag."""
+
+_ATTRIBUTES: Final = frozenset({"setAttribute", "setAttributeNS", "createAttribute"})
+_WATCHED: Final = table.MEMBERS.union(
+    table.ASSIGNED,
+    table.TIMERS,
+    _ELEMENTS,
+    _ATTRIBUTES,
+    ("Object", "import", "document"),
 )
-_WATCHED: Final = table.MEMBERS | table.ASSIGNED | table.TIMERS | _CALLED
 """Names that can break a rule though they are not free."""
 
 _PHASES: Final = frozenset({"source", "defer"})
@@ -105,8 +109,16 @@ class _Reading:
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
-        code = self._code
-        watched = {text for text in set(code.texts) if self._is_watched(text)}
+        code, has_pragma = self._code, self._source.has_pragma
+        # Any function may make the elements of a source with a pragma.
+        watched = {
+            text
+            for text in set(code.texts)
+            if text in _WATCHED
+            or text.startswith(self._mark)
+            or table.CALLBACKS in text
+            or has_pragma
+        }
         for index, kind in enumerate(code.kinds):
             text = code.texts[index]
             if kind is Kind.STRING:
@@ -123,15 +135,6 @@ class _Reading:
         for index, name in self._free.items():
             if self._is_unknown(index, name):
                 self._add(index, table.UNKNOWN, name[:_NAME_CHARACTERS])
-
-    def _is_watched(self, text: str) -> bool:
-        # Any function may make the elements of a source with a pragma.
-        return (
-            text in _WATCHED
-            or text.startswith(self._mark)
-            or table.CALLBACKS in text
-            or self._source.has_pragma
-        )
 
     def _bracket(self, index: int, text: str) -> None:
         code = self._code
@@ -184,10 +187,14 @@ class _Reading:
         # Of several between commas, the last one counts.
         *_, last = elements(code, bracket)
         for _, name in texts(code, last):
-            if name in table.MEMBERS:
-                self._add(bracket, name)
-            if name in table.ASSIGNED and is_assigned(code, code.partner[bracket]):
-                self._add(bracket, f"{name} assignment")
+            self._member_of_any(bracket, code.partner[bracket], name)
+
+    def _member_of_any(self, index: int, end: int, name: str) -> None:
+        """Check the name of a member of any object, which ends at a token."""
+        if name in table.MEMBERS:
+            self._add(index, name)
+        if name in table.ASSIGNED and is_assigned(self._code, end):
+            self._add(index, f"{name} assignment")
 
     def _name_of(self, index: int, text: str) -> None:
         code = self._code
@@ -196,10 +203,7 @@ class _Reading:
         if text == "import":
             self._import(index)
         if code.is_member(index):
-            if text in table.MEMBERS:
-                self._add(index, text)
-            if text in table.ASSIGNED and is_assigned(code, index):
-                self._add(index, f"{text} assignment")
+            self._member_of_any(index, index, text)
             if text == "document" and code.text(index + 2) == "location":
                 self._add(index + 2, "document.location")
         self._call(index, text)
@@ -221,39 +225,29 @@ class _Reading:
 
     def _keys(self, bracket: int) -> None:
         code = self._code
-        is_taken: bool | None = None
         for index, name in keys(code, bracket):
-            if name is None:
-                self._computed_key(bracket, index)
-            elif name in table.MEMBERS and name != "srcdoc":
-                is_taken = is_pattern(code, bracket) if is_taken is None else is_taken
-                if is_taken:
-                    self._add(index, name)
-            elif name.lower() == "srcdoc":
-                after = code.text(key_name(code, index)[1])
-                if after == "=" or after in _GIVING:
-                    self._add(index, "srcdoc")
-            elif name == table.CALLBACKS:
-                self._add(index, table.CALLBACKS)
+            after = code.text(key_name(code, index)[1])
+            is_given = name is None or after == "=" or after in _GIVING
+            for place, one in self._key_texts(index, name):
+                if one.lower() == "srcdoc" and is_given:
+                    self._add(place, "srcdoc")
+                elif one in table.MEMBERS - {"srcdoc"} and is_pattern(code, bracket):
+                    self._add(place, one)
 
-    def _computed_key(self, bracket: int, key: int) -> None:
-        code = self._code
-        if code.text(key) != "[":
-            return
-        for index, name in texts(code, key + 1):
-            if name.lower() == "srcdoc":
-                self._add(index, "srcdoc")
-            elif name in table.MEMBERS and is_pattern(code, bracket):
-                self._add(index, name)
+    def _key_texts(self, index: int, name: str | None) -> Iterable[tuple[int, str]]:
+        """What a key may be, from its name if that is constant."""
+        if name is not None:
+            return [(index, name)]
+        return texts(self._code, index + 1) if self._code.text(index) == "[" else ()
 
     def _call(self, index: int, text: str) -> None:
         """Check the arguments of calls that are known by the name alone."""
         code = self._code
-        if text in ("createElement", "createElementNS"):
-            self._element(index, 1 if text.endswith("NS") else 0)
+        if text in _ELEMENTS:
+            self._element(index, _ELEMENTS[text])
         elif text in table.TIMERS and code.is_member(index):
             self._timer(index, text)
-        elif text in ("setAttribute", "setAttributeNS", "createAttribute"):
+        elif text in _ATTRIBUTES:
             for _, value in all_texts(self._code, index):
                 if value.strip().lower() == "srcdoc":
                     self._add(index, "srcdoc")
@@ -264,8 +258,7 @@ class _Reading:
 
     def _element(self, index: int, number: int) -> None:
         for _, value in argument_texts(self._code, index, number):
-            tag = value.strip().lower().rpartition(":")[2]
-            if tag in table.CODE_TAGS:
+            if value.strip().lower().rpartition(":")[2] in table.CODE_TAGS:
                 self._add(index, "createElement of a code-loading tag")
 
     def _timer(self, index: int, name: str) -> None:
@@ -358,21 +351,15 @@ class _Reading:
         code = self._code
         if code.text(after) in (".", "?."):
             after += 1
-        if code.text(after) == "[":
-            self._computed(after, name)
-        elif code.is_member(after) and code.text(after) in table.USES[name]:
-            self._add(after, table.USES[name][code.text(after)])
-
-    def _computed(self, index: int, name: str) -> None:
-        if name == "document":
-            self._add(index, "document[")
+        text = code.text(after)
+        if text in table.USES[name] and (text == "[" or code.is_member(after)):
+            self._add(after, table.USES[name][text])
 
     def _pattern(self, bracket: int, name: str) -> None:
         for index, key in keys(self._code, bracket):
-            if key is None:
-                self._computed(index, name)
-            elif key in table.USES[name]:
-                self._add(index, table.USES[name][key])
+            rule = table.USES[name].get("[" if key is None else key)
+            if rule is not None:
+                self._add(index, rule)
 
     def _jsx(self, index: int) -> None:
         code = self._code

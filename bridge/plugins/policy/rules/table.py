@@ -77,7 +77,11 @@ CODE_TAGS: Final = frozenset({"script", "iframe", "frame", "object", "embed"})
 TIMERS: Final = frozenset({"setTimeout", "setInterval"})
 
 USES: Final = {
-    "document": {"cookie": "document.cookie", "location": "document.location"},
+    "document": {
+        "cookie": "document.cookie",
+        "location": "document.location",
+        "[": "document[",
+    },
     "location": {
         "href": "location.href",
         "assign": "location.assign",
@@ -85,7 +89,10 @@ USES: Final = {
     },
     "Reflect": {"get": "Reflect.get"},
 }
-"""Names of which only some members are refused: the member, and its rule."""
+"""
+Names of which only some members are refused: the member, ``[`` for any that is
+computed, and its rule.
+"""
 
 REFUSED: Final = WORDS | SCOPED | MEMBERS
 """Names that any use of is refused, where nothing in the file declares them."""

@@ -20,7 +20,7 @@ MAP = '{"mappings": "AAAA"}'
 class HitTests(SynchronousTestCase):
     def hits(self, code: str) -> list[tuple[int, str]]:
         answer = Answer(code, MAP)
-        hits = output_hits(Source.of("a.ts", b""), answer, [], MARK)
+        hits = output_hits(Source("a.ts", b""), answer, [], MARK)
         return [(hit.line, hit.rule) for hit in hits]
 
     def test_attack_unreadable(self) -> None:
