@@ -6,8 +6,7 @@ from twisted.internet.defer import maybeDeferred
 
 from bridge.approval.prompts import Prompts
 from bridge.protocol.errors import Code, Prefix
-from bridge.sinks.fanout import Health, UnavailableError
-from bridge.sinks.notification import FIELDS
+from bridge.sinks.fanout import FIELDS, Health, UnavailableError
 from tests.sinks.samples import KINDS
 
 

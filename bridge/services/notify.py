@@ -24,9 +24,9 @@ from ..protocol.wire import (
     unstructure,
 )
 from ..rpc import Caller, NoParams, method
-from ..sinks.fanout import Fanout
-from ..sinks.notification import (
+from ..sinks.fanout import (
     FIELDS,
+    Fanout,
     Message,
     Notification,
     Patch,

@@ -3,7 +3,6 @@ Where notifications go.
 
 ::
 
-    notification    what is to be shown, validated
-    fanout          Sink; brings a notification to each of its targets
+    fanout          what is shown, validated; Sink, and what brings it to each target
     overlay, ...    the sinks, and what they need
 """

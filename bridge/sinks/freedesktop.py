@@ -20,9 +20,8 @@ from ..classes import define
 from ..freedesktop.connection import DesktopError
 from ..freedesktop.notifications import DEFAULT_MS, Note, Notifications, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
-from .fanout import Health, UnavailableError
+from .fanout import Health, Notification, UnavailableError
 from .icons import IconFiles, ImageError
-from .notification import Notification
 
 RENDERS_ANYWAY: Final = frozenset({"dunst"})
 """Servers that read a body as markup without listing ``body-markup``."""

@@ -27,8 +27,14 @@ from ..classes import define
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..protocol.strictjson import dumps
 from ..settings.values import Address
-from .fanout import Health, RejectedError, UnavailableError
-from .notification import FIELDS, SOUNDS, Notification
+from .fanout import (
+    FIELDS,
+    SOUNDS,
+    Health,
+    Notification,
+    RejectedError,
+    UnavailableError,
+)
 
 VOLUME: Final = 0.7
 """The volume of a requested sound, when none was given."""

@@ -37,8 +37,7 @@ from ..protocol import limits
 from ..protocol.budgets import TokenBucket
 from ..protocol.strictjson import dumps
 from ..websocket import QuietLog, head, masked
-from .fanout import Health, UnavailableError
-from .notification import Notification
+from .fanout import Health, Notification, UnavailableError
 from .overlay import Overlay, panel
 
 LOOPBACK = "127.0.0.1"
@@ -225,18 +224,14 @@ class WebSocketSink:
         self._client.stopTrying()
         if connector.state == "disconnected":
             return None
-        ended: Deferred[None] = Deferred()
-        self._client.ended = ended
-        # A peer that does not read would delay the shutdown.
-        timer = self._reactor.callLater(
-            limits.SINK_CLOSE_SECONDS, self._abort, connector
-        )
-        ended.addBoth(lambda _: timer.cancel() if timer.active() else None)
+        self._client.ended = ended = Deferred[None]()
         connector.disconnect()
-        return ended
-
-    def _abort(self, connector: Any) -> None:
-        connector.transport.abortConnection()
+        # A peer that does not read would delay the shutdown.
+        return ended.addTimeout(
+            limits.SINK_CLOSE_SECONDS,
+            self._reactor,
+            lambda _, __: connector.transport.abortConnection(),
+        )
 
 
 def xsoverlay(reactor: Any, application: str, port: int = 42070) -> WebSocketSink:

@@ -9,8 +9,7 @@ from twisted.logger import capturedLogs, formatEvent
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import NOTIFY_ICON_CHARACTERS
 from bridge.services.notify import Notify
-from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
-from bridge.sinks.notification import FIELDS
+from bridge.sinks.fanout import FIELDS, Fanout, RejectedError, UnavailableError
 from tests import strategies
 from tests.sinks.fake import FakeSink, failing
 from tests.sinks.samples import png, text64

@@ -5,8 +5,7 @@ from typing import Any
 
 from attrs import define, field
 
-from bridge.sinks.fanout import Health, UnavailableError
-from bridge.sinks.notification import FIELDS, Notification
+from bridge.sinks.fanout import FIELDS, Health, Notification, UnavailableError
 
 
 def failing(error: Exception) -> Callable[[], Any]:

@@ -4,7 +4,7 @@ import base64
 import struct
 import zlib
 
-from bridge.sinks.notification import Notification
+from bridge.sinks.fanout import Notification
 
 
 def chunk(kind: bytes, content: bytes) -> bytes:

@@ -12,10 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.freedesktop.connection import DesktopError
 from bridge.freedesktop.notifications import Note, Server, Urgency
 from bridge.protocol.limits import DESKTOP_SECONDS
-from bridge.sinks.fanout import Health, UnavailableError
+from bridge.sinks.fanout import Health, Message, UnavailableError, notification
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
-from bridge.sinks.notification import Message, notification
 from tests.approval.screens import SERVER, FakeScreen
 from tests.contracts import SinkContract
 from tests.directories import fresh_directory

@@ -13,8 +13,13 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.settings.values import Address
 from bridge.sinks import overlay
-from bridge.sinks.fanout import Health, RejectedError, UnavailableError
-from bridge.sinks.notification import Message, notification
+from bridge.sinks.fanout import (
+    Health,
+    Message,
+    RejectedError,
+    UnavailableError,
+    notification,
+)
 from bridge.sinks.overlay import Overlay, datagram
 from tests import strategies
 from tests.contracts import SinkContract
