@@ -155,7 +155,7 @@ class DaemonTests(TestCase):
         """One that the environment leads to is looked for, and nothing else is done."""
         self.data.mkdir(mode=0o700)
         found = await self.timers({RUNTIME: str(self.data)})
-        self.assertEqual(found, ["Bus._again"])
+        self.assertEqual(found, ["Bus.start"])
 
     async def test_start_starts_no_notification_server(self):
         """Its display may be missing yet; the sink is a target all the same."""
