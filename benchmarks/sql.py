@@ -20,7 +20,7 @@ from .table import Row
 
 ROUNDS = 40
 STATEMENTS = {
-    "one row by key": ("SELECT name, url FROM images WHERE id = ?1", [4711], 500),
+    "one row by key": ("SELECT name, url FROM images WHERE id = ?1", [4711], 50),
     "10 000 rows": ("SELECT id, name, url FROM images LIMIT 10000", [], 1),
     "count of a search": ("SELECT count(*) FROM images WHERE name LIKE '%9'", [], 5),
 }
