@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -131,26 +133,7 @@ def hit_lines(hit: ShownHit) -> list[str]:
     return [f"  {report}", *(f"      {text}" for text in texts if text)]
 
 
-WITHHELD: Final = frozenset(
-    {
-        *("BroadcastChannel", "EventSource", "FileReaderSync", "FontFace", "fetch"),
-        *("Notification", "PerformanceObserver", "RTCPeerConnection", "SharedWorker"),
-        *("WebAssembly", "WebSocket", "WebSocketStream", "WebTransport", "Worker"),
-        *("XMLHttpRequest", "caches", "cookieStore", "fonts", "importScripts"),
-        *("indexedDB", "postMessage", "reportError"),
-    }
-)
-"""What a worker has, and the reference host takes from its plugins."""
-
-NAVIGATOR_FACTS: Final = frozenset(
-    {
-        *("appCodeName", "appName", "appVersion", "deviceMemory", "language"),
-        *("globalPrivacyControl", "hardwareConcurrency", "languages", "onLine"),
-        *("platform", "product", "userAgent"),
-    }
-)
-"""What it leaves them of ``navigator``."""
-
+_RUNTIME: Final = "reference/packages/host/src/realm/runtime.ts"
 _OF_EVERY_OBJECT: Final = (
     *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
     *("toLocaleString", "toString", "valueOf", r"__\w+__"),
@@ -159,11 +142,6 @@ _OF_EVERY_OBJECT: Final = (
 _SHOWN_NAMES: Final = 10
 _TESTS: Final = "tests/"
 _MARK: Final = "$page$"
-# A member with the mark is what makes elements.
-_USE: Final = re.compile(
-    rf"(?<!typeof )(?<!\.){re.escape(_MARK)}(navigator\??\.(?!(?:"
-    rf"{'|'.join((*NAVIGATOR_FACTS, *_OF_EVERY_OBJECT))})\b)\w+|(?!navigator\b)\w+)"
-)
 # The bundler writes each export on a line of its own, and no string on several.
 _DEFAULT: Final = re.compile(
     r"^export \{\n(?:  .*\n)*?  (?:(.+) as )?default,?$", re.MULTILINE
@@ -232,8 +210,32 @@ class Reading:
         return [why, *names] if names else []
 
 
+@cache
+def realm_names() -> tuple[frozenset[str], frozenset[str]]:
+    """
+    Read in its source what the reference host takes from its plugins.
+
+    :return: What a worker has, and they have not; what they have of ``navigator``.
+    """
+    source = files("bridge").joinpath(_RUNTIME).read_text("utf-8")
+    lists = re.findall(r"^const (?:OPEN|FACTS) = \[\n([^\]]+)", source, re.MULTILINE)
+    withheld, facts = (frozenset(re.findall(r'"(\w+)"', names)) for names in lists)
+    return withheld | {"WebAssembly"}, facts
+
+
 def _missing_names(text: str) -> frozenset[str]:
-    return (PAGE_NAMES | WITHHELD | {"navigator"}).intersection(words_in(text))
+    return (PAGE_NAMES | realm_names()[0] | {"navigator"}).intersection(words_in(text))
+
+
+@cache
+def _use() -> re.Pattern[str]:
+    """Return what matches a use of a name that has the mark."""
+    kept = "|".join((*realm_names()[1], *_OF_EVERY_OBJECT))
+    # A member with the mark is what makes elements.
+    return re.compile(
+        rf"(?<!typeof )(?<!\.){re.escape(_MARK)}"
+        rf"(navigator\??\.(?!(?:{kept})\b)\w+|(?!navigator\b)\w+)"
+    )
 
 
 async def read_sources(
@@ -269,7 +271,7 @@ async def _read(bundler: Conversation, source: Source, reading: Reading) -> None
         lines = Lines(answer.code, answer.source_map)
         reading.page_names += (
             f"{name}:{lines.line(use.start())} {use[1]}"
-            for use in _USE.finditer(answer.code)
+            for use in _use().finditer(answer.code)
         )
 
 

@@ -229,9 +229,8 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
     made = kept = refused = 0
     for ns, entries in state.items():
         present = {}
-        with suppress(
-            BridgeError
-        ):  # each of its settings will be refused, and reported
+        # What is refused is for each of its settings, too, and reported then.
+        with suppress(BridgeError):
             present = session.call("state", "list", ns=ns)["entries"]
         for key, value in entries.items():
             # As JSON: to Python, true is 1.
