@@ -1,4 +1,10 @@
-"""The file of the page's log lines, and what writes it in order, off the reactor."""
+"""
+The file of the page's log lines: written, rotated, and read meanwhile.
+
+Each line is returned once and in order, although the daemon rotates the file, and
+writes for a while to one that it has renamed.  One that another program has truncated
+is read from its beginning, as ``tail -F`` does.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +12,17 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import BinaryIO, Final, TypeVar
 
-from twisted.internet.defer import Deferred, fail, succeed
-from twisted.logger import Logger
-from twisted.python.failure import Failure
+from attrs import field
 
 from ..classes import define
 from ..datadir.ownership import NotOwnError, check, check_above, make_directories
-from ..protocol.errors import BridgeError, Code, UserError, unavailable
-from ..protocol.limits import LOG_UNWRITTEN_BYTES
+from ..protocol.errors import UserError
 from ..system.files import (
+    BINARY,
     NO_LINK,
     NO_WAIT,
     RENAMES_OPEN_FILES,
@@ -200,85 +204,139 @@ def _end_line(fd: int) -> None:
             write_all(fd, b"\n")
 
 
-@define(eq=False, repr=False)
-class LogWriter:
+T = TypeVar("T")
+_Key = tuple[int, int]
+
+_BLOCK_BYTES: Final = 64 * 1024
+
+
+@define(eq=False)
+class _Generation:
     """
-    Appends to a page file.
+    A file that is read.  It is kept open, so that nothing else gets its number.
 
-    :ivar file: Written to in that thread only.
-    :ivar in_thread: Calls functions in a thread, the same for all: in their order.
+    :ivar position: Everything before it was returned.
     """
 
-    file: PageFile
-    _in_thread: Callable[..., Deferred[Any]]
-    _unwritten: int = 0
-    _problem: str = ""
-    _closed: bool = False
-
-    _log: ClassVar[Logger] = Logger()
+    file: BinaryIO
+    position: int = 0
 
     @property
-    def overloaded(self) -> bool:
-        """Whether so much waits to be written that more is refused."""
-        return self._unwritten > LOG_UNWRITTEN_BYTES
+    def key(self) -> _Key:
+        """What the file is known by, whatever its name."""
+        found = os.fstat(self.file.fileno())
+        return found.st_dev, found.st_ino
 
-    def write(self, lines: bytes) -> Deferred[None]:
+    def lines(self) -> list[bytes]:
+        """Return the whole lines that are new."""
+        if os.fstat(self.file.fileno()).st_size < self.position:
+            self.position = 0
+        self.file.seek(self.position)
+        new = self.file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.position += len(whole)
+        return whole.split(b"\n")[:-1]
+
+    def lines_backward(self) -> Iterator[bytes]:
+        """Yield the whole lines so far, the last first; they are no longer new."""
+        start = size = os.fstat(self.file.fileno()).st_size
+        rest = b""
+        while start:
+            end, start = start, max(0, start - _BLOCK_BYTES)
+            self.file.seek(start)
+            rest, *lines = (self.file.read(end - start) + rest).split(b"\n")
+            if lines and not self.position:
+                self.position = size - len(lines.pop())
+            yield from reversed(lines)
+        if self.position:
+            yield rest
+
+
+@define(eq=False)
+class Follower:
+    """
+    Returns the lines of a log file and of the generation before it.  Blocks.
+
+    :ivar path: Where the file is, or will be.
+    """
+
+    path: Path
+    _known: dict[_Key, _Generation] = field(factory=dict)
+
+    def last(self, count: int, read: Callable[[bytes], T | None]) -> list[T]:
         """
-        Append whole lines.
+        Return the last lines, even those returned before.
 
-        :return: Fires when they are in the file.  Fails with ``BridgeError``:
-            ``internal`` when they could not be written, ``unavailable`` when too much
-            waits already, and after ``close``.
+        :param count: At most so many.
+        :param read: Converts a line; ``None`` leaves it out.
+        :return: The results of ``read``, oldest first.
+        :raise LogFileError: What has the name is not a regular file.
+        :raise OSError: It can't be read.
         """
-        if self._closed:
-            return fail(unavailable("the log file is closed"))
-        if self.overloaded:
-            return fail(unavailable("log lines come faster than they can be written"))
-        self._unwritten += len(lines)
-        writing = self._in_thread(self.file.append, lines)
-        return writing.addBoth(self._written, len(lines))
+        self.close()
+        self._known = self._look()
+        found: list[T] = []
+        for generation in reversed(self._known.values()):
+            for line in generation.lines_backward():
+                if len(found) == count:
+                    break
+                if (shown := read(line)) is not None:
+                    found.append(shown)
+        return found[::-1]
 
-    def _written(self, result: Any, size: int) -> Any:
-        self._unwritten -= size
-        if not isinstance(result, Failure):
-            self._note_problem()
-        # One of ours, that there is no thread for it, is answered as it is.
-        elif not result.check(BridgeError):
-            error = result.value
-            reason = getattr(error, "strerror", None) or type(error).__name__
-            message = f"the log file could not be written: {reason}"
-            raise BridgeError(Code.INTERNAL, message)
-        return result
-
-    def reopen(self) -> None:
-        """Continue, with the next write, in the file that has the name now."""
-        if not self._closed:
-            self._in_thread(self.file.reopen).addCallbacks(
-                self._reopened,
-                lambda failure: self._log.failure(
-                    "the page's log file could not be reopened", failure
-                ),
-            )
-
-    def _reopened(self, result: None) -> None:
-        self._problem = ""
-        self._note_problem()
-        if not self._problem:
-            self._log.info("the page's log file is reopened")
-
-    def _note_problem(self) -> None:
-        before, self._problem = self._problem, self.file.problem
-        if self._problem not in ("", before):
-            self._log.warn("{why}", why=self._problem)
-
-    def close(self) -> Deferred[None]:
+    def more(self) -> Iterator[bytes]:
         """
-        Accept no more lines.
+        Yield the whole lines that came since, oldest first.
 
-        :return: Fires when all accepted lines are written, and the file is
-            closed; closing again does nothing.
+        :raise LogFileError: What has the name is not a regular file.
+        :raise OSError: It can't be read.
         """
-        if self._closed:
-            return succeed(None)
-        self._closed = True
-        return self._in_thread(self.file.close)
+        now, before = self._look(), self._known
+        self._known = {}
+        for key, generation in before.items():
+            if key not in now:  # it has lost its name, after these lines
+                yield from generation.lines()
+                generation.file.close()
+        for key, generation in now.items():
+            if key in before:
+                generation.file.close()
+            self._known[key] = before.get(key, generation)
+        for generation in self._known.values():
+            yield from generation.lines()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a file."""
+        return bool(self._known)
+
+    def close(self) -> None:
+        """Close what is open."""
+        for generation in self._known.values():
+            generation.file.close()
+        self._known = {}
+
+    def _look(self) -> dict[_Key, _Generation]:
+        """Open both generations, the older first."""
+        # In this order a file that is renamed meanwhile is found twice, not missed.
+        current, older = _opened(self.path), _opened(older_of(self.path))
+        found: dict[_Key, _Generation] = {}
+        for generation in (older, current):
+            if generation is None:
+                continue
+            if found.setdefault(generation.key, generation) is not generation:
+                generation.file.close()
+        return found
+
+
+def _opened(path: Path) -> _Generation | None:
+    try:
+        # Not blocking: opening a FIFO would wait for its writer forever.
+        fd = os.open(path, os.O_RDONLY | NO_WAIT | BINARY)
+    except FileNotFoundError:
+        return None
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, fd)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise LogFileError(f"{path}: not a regular file")
+        undo.pop_all()
+    return _Generation(os.fdopen(fd, "rb", buffering=0))

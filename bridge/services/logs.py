@@ -12,11 +12,13 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
+from ..concurrency.threads import InThread
 from ..concurrency.timers import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
-from ..pagelog.pagefile import LogWriter
+from ..pagelog.pagefile import PageFile
 from ..protocol import limits
 from ..protocol.budgets import TokenBucket
+from ..protocol.errors import BridgeError, Code, unavailable
 from ..protocol.text import Secrets
 from ..protocol.wire import Lenient, MaxItems
 from ..rpc import NoParams, method
@@ -70,15 +72,22 @@ class Logs:
     """
     Appends the page's log lines to a log file.
 
+    :ivar file: ``None`` when they are dropped.
+    :ivar in_thread: Calls functions in a thread, the same for all: in their order.
     :ivar now: The time of day, in seconds since the epoch.
+    :ivar _problem: What was logged of the file.
     """
 
-    _writer: LogWriter | None
+    _file: PageFile | None
+    _in_thread: InThread
     _clock: IReactorTime
     _now: Callable[[], float]
     _secrets: Secrets = tuple
     _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: ThrottledCounter = field(init=False)
+    _unwritten: int = field(default=0, init=False)
+    _problem: str = field(default="", init=False)
+    _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -100,21 +109,21 @@ class Logs:
             those of a scope that writes over 50 a second for long.
         """
         records = self._read(params.records)
-        if self._writer is None or not records:
+        if self._file is None or not records:
             return WriteResult(ok=True, written=0)
-        await self._writer.write(self._lines(records))
+        await self._append(self._file, records)
         return WriteResult(ok=True, written=len(records))
 
     @method(NoParams, InfoResult)
     async def info(self, params: NoParams) -> InfoResult:
         """Return the location and the size of the log file."""
-        size = 0 if self._writer is None else self._writer.file.size
+        size = 0 if self._file is None else self._file.size
         return InfoResult(ok=True, location=self.location, bytes=size)
 
     @property
     def overloaded(self) -> bool:
-        """Whether lines come faster than they can be written."""
-        return self._writer is not None and self._writer.overloaded
+        """Whether so much waits to be written that more is refused."""
+        return self._unwritten > limits.LOG_UNWRITTEN_BYTES
 
     def frame(self, records: Any) -> None:
         """
@@ -126,9 +135,9 @@ class Logs:
         :param records: Plain JSON of any shape.
         """
         good = self._read(records)
-        if self._writer is None or not good:
-            return
-        self._writer.write(self._lines(good)).addErrback(self._lost, len(good))
+        if self._file is not None and good:
+            writing = Deferred.fromCoroutine(self._append(self._file, good))
+            writing.addErrback(self._lost, len(good))
 
     def drop(self, records: int, why: str) -> None:
         """Count records that are not written; reported as for ``frame``."""
@@ -136,14 +145,57 @@ class Logs:
             self._dropped.add(why, records)
 
     def reopen(self) -> None:
-        """Continue in the file that has replaced this one."""
-        if self._writer is not None:
-            self._writer.reopen()
+        """Continue, with the next write, in the file that has the name now."""
+        if self._file is not None and not self._closed:
+            Deferred.fromCoroutine(self._reopen(self._file))
 
     def close(self) -> Deferred[None] | None:
-        """Finish writing, and report dropped records that were not reported yet."""
+        """
+        Accept no more lines, and report dropped records that were not reported yet.
+
+        :return: Fires when all accepted lines are written, and the file is closed;
+            ``None`` when it is.
+        """
         self._dropped.close()
-        return None if self._writer is None else self._writer.close()
+        if self._file is None or self._closed:
+            return None
+        self._closed = True
+        return self._in_thread(self._file.close)
+
+    async def _append(self, file: PageFile, records: list[Record]) -> None:
+        if self._closed:
+            raise unavailable("the log file is closed")
+        if self.overloaded:
+            raise unavailable("log lines come faster than they can be written")
+        lines = write_records(records, self._now()).encode("utf-8")
+        self._unwritten += len(lines)
+        try:
+            await self._in_thread(file.append, lines)
+        except BridgeError:
+            raise  # one of ours: there is no thread for it
+        except Exception as e:  # noqa: BLE001
+            reason = getattr(e, "strerror", None) or type(e).__name__
+            message = f"the log file could not be written: {reason}"
+            raise BridgeError(Code.INTERNAL, message) from None
+        finally:
+            self._unwritten -= len(lines)
+        self._note_problem(file)
+
+    async def _reopen(self, file: PageFile) -> None:
+        try:
+            await self._in_thread(file.reopen)
+        except Exception:  # noqa: BLE001
+            self._log.failure("the page's log file could not be reopened")
+            return
+        self._problem = ""
+        self._note_problem(file)
+        if not self._problem:
+            self._log.info("the page's log file is reopened")
+
+    def _note_problem(self, file: PageFile) -> None:
+        before, self._problem = self._problem, file.problem
+        if self._problem not in ("", before):
+            self._log.warn("{why}", why=self._problem)
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch, self._secrets)
@@ -173,9 +225,6 @@ class Logs:
             )
         return self._budgets[scope]
 
-    def _lines(self, records: list[Record]) -> bytes:
-        return write_records(records, self._now()).encode("utf-8")
-
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))
 
@@ -186,4 +235,4 @@ class Logs:
     @property
     def location(self) -> str:
         """The file, or ``disabled``."""
-        return _DISABLED if self._writer is None else str(self._writer.file.path)
+        return _DISABLED if self._file is None else str(self._file.path)

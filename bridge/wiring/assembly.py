@@ -18,7 +18,6 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import ILogObserver
 
 from .. import __version__
-from ..concurrency.threads import Pool
 from ..daemon.banner import banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
@@ -29,7 +28,7 @@ from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
-from ..pagelog.pagefile import LogFileError, LogWriter, PageFile
+from ..pagelog.pagefile import LogFileError, PageFile
 from ..protocol.budgets import Budgets, TokenBucket
 from ..protocol.text import Secrets
 from ..provision.hostsources import check_directory_host
@@ -95,9 +94,9 @@ def assemble(
 
     plugins = make_plugins(core, approver, cannot_build)
     listening = inherited_socket() or _bound(config.listen)
-    writer, discarded = open_page_log(config, data, threads.logs)
+    file, discarded = open_page_log(config, data)
     kept, not_kept = open_daemon_log(data)
-    logs = Logs(writer, reactor, core.now, secrets)
+    logs = Logs(file, threads.logs.call, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     fanout, finish = make_services(core, logs, not_for_osc)
     notices = opened, discarded, not_kept, store.notice, renewed, plugins.notice
@@ -209,9 +208,7 @@ def make_log_output(
     return Observer(config.log, secrets, [output])
 
 
-def open_page_log(
-    config: Config, data: DataDir, pool: Pool
-) -> tuple[LogWriter | None, str | None]:
+def open_page_log(config: Config, data: DataDir) -> tuple[PageFile | None, str | None]:
     """
     Open the file of the page's log lines.
 
@@ -220,7 +217,6 @@ def open_page_log(
     if config.no_log_capture:
         return None, None
     try:
-        file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
+        return PageFile.open(config.log_file or data.log, config.log_max_bytes), None
     except LogFileError as e:
         return None, f"the page's log lines are discarded: {e}"
-    return LogWriter(file, pool.call), None

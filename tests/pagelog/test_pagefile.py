@@ -4,21 +4,16 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 from unittest import mock
 
-from twisted.internet.defer import fail
-from twisted.logger import capturedLogs, formatEvent
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.concurrency.threads import NO_THREAD, Pool
 from bridge.pagelog import pagefile
-from bridge.pagelog.pagefile import LogFileError, LogWriter, PageFile
-from bridge.protocol.errors import BridgeError, Code, unavailable
-from bridge.protocol.limits import LOG_UNWRITTEN_BYTES, MIB
+from bridge.pagelog.pagefile import Follower, LogFileError, PageFile
 from tests.directories import fresh_directory, open_all_above, open_files
-
-from ..reactors import reactor
 
 
 class PageFileCase(SynchronousTestCase):
@@ -232,81 +227,119 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.path.read_bytes(), b"whole\nagain\n")
 
 
-class WriterTests(TestCase):
+class FollowerCase(PageFileCase):
+    """A log file, who writes it, and who reads it."""
+
     def setUp(self) -> None:
-        self.path = fresh_directory(self) / "logs" / "plugins.log"
-        pool = Pool(reactor, "logs", 1)
-        pool.start()
-        self.addCleanup(pool.stop)
-        self.file = PageFile.open(self.path, 100 * MIB)
-        self.writer = LogWriter(self.file, pool.call)
-        self.addCleanup(self.writer.close)
+        super().setUp()
+        self.follower = Follower(self.path)
+        self.addCleanup(self.follower.close)
 
-    async def test_in_order(self) -> None:
-        """Lines are written in order, all that were accepted before the end."""
-        for number in range(500):
-            written = self.writer.write(b"%d\n" % number)
-        closed = self.writer.close()
-        late: Any = await self.assertFailure(self.writer.write(b"late\n"), BridgeError)
-        self.assertIs(late.code, Code.UNAVAILABLE)
-        await written
-        await closed
-        await self.writer.close()
-        self.writer.reopen()
-        lines = b"".join(b"%d\n" % number for number in range(500))
-        self.assertEqual(self.path.read_bytes(), lines)
-        self.assertEqual(self.file.size, len(lines))
+    def last(self, count: int = 100) -> list[bytes]:
+        return self.follower.last(count, lambda line: line)
 
-    async def test_overloaded(self) -> None:
-        """When too much waits, more is refused until it is written."""
-        line = b"x" * (LOG_UNWRITTEN_BYTES // 2) + b"\n"
-        taken = [self.writer.write(line) for _ in range(2)]
-        self.assertTrue(self.writer.overloaded)
-        late: Any = await self.assertFailure(self.writer.write(b"late\n"), BridgeError)
-        self.assertIs(late.code, Code.UNAVAILABLE)
-        for write in taken:
-            await write
-        self.assertFalse(self.writer.overloaded)
-        await self.writer.write(b"again\n")
+    def more(self) -> list[bytes]:
+        return list(self.follower.more())
 
-    async def test_no_thread(self) -> None:
-        """Where no thread can be had, that is what is answered."""
-        writer = LogWriter(self.file, lambda *_: fail(unavailable(NO_THREAD)))
-        error: Any = await self.assertFailure(writer.write(b"x\n"), BridgeError)
-        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, NO_THREAD))
-        self.assertFalse(writer.overloaded)
 
-    async def test_failing_to_rotate(self) -> None:
-        """A file that can't be renamed is warned of once."""
-        self.file._max_bytes = 1
-        self.file.older.mkdir()
-        with capturedLogs() as logged:
-            for _ in range(4):
-                await self.writer.write(b"0\n")
-        (line,) = map(formatEvent, logged)
-        self.assertIn("cannot be rotated, and will lose lines: Is a directory", line)
+class LastTests(FollowerCase):
+    @given(
+        st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
+        st.integers(0, 12),
+    )
+    def test_blocks(self, lines: list[bytes], count: int) -> None:
+        """
+        However the blocks that are read fall, the lines are the file's.
 
-    async def test_failing_to_reopen(self) -> None:
-        """A file that can't be reopened is logged; lines are written while they can."""
-        with capturedLogs() as logged:
-            self.path.unlink()
-            self.path.mkdir()
-            lost: Any = await self.assertFailure(self.writer.write(b"1\n"), BridgeError)
-            self.assertIn("could not be written: it was removed", lost.message)
-            self.path.rmdir()
-            await self.writer.write(b"1\n")
-            self.path.rename(self.path.with_name("moved"))
-            self.path.mkdir()
-            for reopen in (lambda: None, self.writer.reopen):
-                reopen()
-                for _ in range(2):
-                    await self.writer.write(b"0\n")
-        words = ["the page's log goes on in its former file"] * 2
-        self.assertEqual([formatEvent(event) for event in logged], words)
-        self.path.rmdir()
-        in_thread = self.writer._in_thread
-        self.writer._in_thread = lambda *_: fail(OSError(9, "Bad file descriptor"))
-        self.writer.reopen()
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-        self.writer._in_thread = in_thread
-        await self.writer.write(b"1\n")
+        Those that are left out do not count.  One that is still being written is given
+        when it is whole.
+        """
+
+        def hexadecimal(line: bytes) -> str | None:
+            return line.hex() or None
+
+        with (
+            TemporaryDirectory() as directory,
+            mock.patch.object(pagefile, "_BLOCK_BYTES", 7),
+        ):
+            path = Path(directory) / "log"
+            path.write_bytes(b"".join(line + b"\n" for line in lines) + b"rest")
+            follower = Follower(path)
+            follower.last(100, hexadecimal)  # it looks again when it is asked again
+            found = follower.last(count, hexadecimal)
+            self.assertEqual(list(follower.more()), [])
+            path.write_bytes(path.read_bytes() + b" of it\n")
+            self.assertEqual(list(follower.more()), [b"rest of it"])
+            follower.close()
+        shown = [line.hex() for line in lines if line]
+        self.assertEqual(found, shown[max(0, len(shown) - count) :])
+
+
+class MoreTests(FollowerCase):
+    def test_removed(self) -> None:
+        """After the file was removed, the new one is given, and nothing again."""
+        file = self.open(8)
+        for line in (b"one\n", b"two\n", b"three\n"):
+            file.append(line)
+        self.assertEqual(self.last(), [b"one", b"two", b"three"])
+        self.path.unlink()
+        self.assertEqual(self.more(), [])
+        file.append(b"four\n")
+        self.assertEqual(self.more(), [b"four"])
+
+    def test_truncated(self) -> None:
+        """A file that has become shorter is read again."""
+        file = self.open()
+        file.append(b"one\ntwo\n")
+        self.last()
+        os.truncate(self.path, 0)
+        self.assertEqual(self.more(), [])
+        file.append(b"1\n")
+        self.assertEqual(self.more(), [b"1"])
+
+    def test_rotated_while_it_looks(self) -> None:
+        """A rotation between the two files loses nothing, and gives nothing twice."""
+        file = self.open(4)
+        file.append(b"one\n")
+        self.last()
+        opening = pagefile._opened
+
+        def open_slowly(path: Path):
+            found = opening(path)
+            if path == self.path:
+                file.append(b"two\n")
+            return found
+
+        with mock.patch.object(pagefile, "_opened", open_slowly):
+            self.assertEqual(self.more(), [])
+        self.assertEqual(self.more(), [b"two"])
+
+    def test_attack_pipe(self) -> None:
+        """What is no file is refused, and never waited for."""
+        self.path.parent.mkdir()
+        os.mkfifo(self.path)
+        self.assertRaises(LogFileError, self.last)
+
+    @given(st.integers(20, 200), st.lists(st.integers(0, 5), max_size=60))
+    @settings(max_examples=60)
+    def test_once_each_and_in_order(self, most: int, steps: list[int]) -> None:
+        """Whenever it looks, every line comes once, and in order."""
+        with TemporaryDirectory() as directory:
+            path = Path(directory) / "logs" / "plugins.log"
+            file = PageFile.open(path, most)
+            follower = Follower(path)
+            got = follower.last(100, lambda line: line)
+            written = rotations = 0
+            for step in steps:
+                before = path.stat().st_ino
+                lines = [b"line %d\n" % (written + n) for n in range(step)]
+                file.append(b"".join(lines))
+                written += len(lines)
+                rotations += path.stat().st_ino != before
+                if step == 0 or rotations == 2:
+                    got += follower.more()
+                    rotations = 0
+            got += follower.more()
+            follower.close()
+            file.close()
+        self.assertEqual(got, [b"line %d" % n for n in range(written)])

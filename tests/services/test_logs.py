@@ -4,13 +4,16 @@ from typing import Any
 from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import TestCase
 
-from bridge.pagelog.pagefile import LogWriter, PageFile
+from bridge.concurrency.threads import NO_THREAD, Pool
+from bridge.pagelog.pagefile import PageFile
 from bridge.protocol import limits
-from bridge.protocol.errors import Code
-from bridge.services.logs import Logs
+from bridge.protocol.errors import BridgeError, Code, unavailable
+from bridge.services.logs import Logs, WriteParams
 from tests.directories import fresh_directory
 
+from ..reactors import reactor
 from .case import ServiceCase
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
@@ -28,16 +31,13 @@ class LogsCase(ServiceCase):
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         self.clock = Clock()
         self._events = self.enterContext(capturedLogs())
-        self.serve(self.writer(execute))
+        self.serve(execute)
 
-    def writer(self, in_thread: Any) -> LogWriter:
-        """Open the file with a writer; both are closed when the test ends."""
-        writer = LogWriter(PageFile.open(self.path, 10**9), in_thread)
-        self.addCleanup(writer.close)
-        return writer
-
-    def serve(self, writer: LogWriter | None) -> None:
-        self.logs = Logs(writer, self.clock, time.time, lambda: ["s3cret"])
+    def serve(self, in_thread: Any) -> None:
+        """Open the file, and what writes it; both are closed when the test ends."""
+        file = in_thread and PageFile.open(self.path, 10**9)
+        self.logs = Logs(file, in_thread, self.clock, time.time, lambda: ["s3cret"])
+        self.addCleanup(self.logs.close)
         self.register(self.logs)
 
     @property
@@ -63,7 +63,7 @@ class MethodTests(LogsCase):
     def test_close(self) -> None:
         """It waits for the thread that writes."""
         written: Deferred[None] = Deferred()
-        self.serve(self.writer(lambda *_: written))
+        self.serve(lambda *_: written)
         closing = self.logs.close()
         self.assertNoResult(closing)
         written.callback(None)
@@ -71,7 +71,7 @@ class MethodTests(LogsCase):
 
     def test_full_disk(self) -> None:
         """A batch that cannot be written is internal; an empty one is not written."""
-        self.serve(self.writer(full))
+        self.serve(full)
         self.assertEqual(self.call("write", records=[]), {"ok": True, "written": 0})
         error = self.refused("write", records=[GOOD])
         self.assertEqual(error.code, Code.INTERNAL)
@@ -85,7 +85,7 @@ class MethodTests(LogsCase):
 
     def test_attack_faster_than_written(self) -> None:
         """When too much waits to be written more is refused, or dropped."""
-        self.patch(LogWriter, "overloaded", True)
+        self.patch(limits, "LOG_UNWRITTEN_BYTES", -1)
         self.assertTrue(self.logs.overloaded)
         self.assertEqual(self.refused("write", records=[GOOD]).code, Code.UNAVAILABLE)
         self.logs.frame([GOOD] * 3)
@@ -166,3 +166,97 @@ class ScopeTests(LogsCase):
         self.clock.advance(60)
         self.assertEqual(self.write("new", 400) + self.write("newer", 400), 800)
         self.assertLessEqual(len(self.logs._budgets), 3)
+
+
+class WrittenTests(TestCase):
+    """Tests for what the thread that writes makes of the lines."""
+
+    def setUp(self) -> None:
+        self.path = fresh_directory(self) / "logs" / "plugins.log"
+        pool = Pool(reactor, "logs", 1)
+        pool.start()
+        self.addCleanup(pool.stop)
+        self.file = PageFile.open(self.path, 100 * limits.MIB)
+        self.logs = Logs(self.file, pool.call, Clock(), lambda: 0.0)
+        self.addCleanup(self.logs.close)
+
+    def write(self, message: str = "x") -> Deferred[Any]:
+        """Begin to write one record."""
+        params = WriteParams([{"level": "info", "message": message}])
+        writing: Any = self.logs.write(params)
+        return Deferred.fromCoroutine(writing)
+
+    async def lost(self) -> BridgeError:
+        """Return what a record is refused with."""
+        return await self.assertFailure(self.write(), BridgeError)
+
+    async def test_in_order(self) -> None:
+        """Lines are written in order, all that were accepted before the end."""
+        for number in range(499):
+            written = self.write(str(number))
+        closed = self.logs.close()
+        self.assertIs((await self.lost()).code, Code.UNAVAILABLE)
+        await written
+        await closed
+        self.assertIsNone(self.logs.close())
+        self.logs.reopen()
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        found = [int(line.split()[-1]) for line in lines]
+        self.assertEqual(found, list(range(499)))
+        self.assertEqual(self.file.size, sum(map(len, lines)))
+
+    async def test_overloaded(self) -> None:
+        """When too much waits, more is refused until it is written."""
+        self.patch(limits, "LOG_UNWRITTEN_BYTES", 60)
+        taken = [self.write() for _ in range(2)]
+        self.assertTrue(self.logs.overloaded)
+        self.assertIs((await self.lost()).code, Code.UNAVAILABLE)
+        for write in taken:
+            await write
+        self.assertFalse(self.logs.overloaded)
+        await self.write("again")
+
+    async def test_no_thread(self) -> None:
+        """Where no thread can be had, that is what is answered."""
+        in_thread, self.logs._in_thread = (
+            self.logs._in_thread,
+            lambda *_: fail(unavailable(NO_THREAD)),
+        )
+        error = await self.lost()
+        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, NO_THREAD))
+        self.assertEqual(self.logs._unwritten, 0)
+        self.logs._in_thread = in_thread
+
+    async def test_failing_to_rotate(self) -> None:
+        """A file that can't be renamed is warned of once."""
+        self.file._max_bytes = 1
+        self.file.older.mkdir()
+        with capturedLogs() as logged:
+            for _ in range(4):
+                await self.write()
+        (line,) = map(formatEvent, logged)
+        self.assertIn("cannot be rotated, and will lose lines: Is a directory", line)
+
+    async def test_failing_to_reopen(self) -> None:
+        """A file that can't be reopened is logged; lines are written while they can."""
+        with capturedLogs() as logged:
+            self.path.unlink()
+            self.path.mkdir()
+            self.assertIn("not be written: it was removed", (await self.lost()).message)
+            self.path.rmdir()
+            await self.write()
+            self.path.rename(self.path.with_name("moved"))
+            self.path.mkdir()
+            for reopen in (lambda: None, self.logs.reopen):
+                reopen()
+                for _ in range(2):
+                    await self.write()
+        words = ["the page's log goes on in its former file"] * 2
+        self.assertEqual([formatEvent(event) for event in logged], words)
+        self.path.rmdir()
+        in_thread = self.logs._in_thread
+        self.logs._in_thread = lambda *_: fail(OSError(9, "Bad file descriptor"))
+        self.logs.reopen()
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.logs._in_thread = in_thread
+        await self.write()

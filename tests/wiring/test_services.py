@@ -87,7 +87,7 @@ class ShutdownTests(SynchronousTestCase):
         client = HttpClient(clock, execute, look_up=lambda name: Deferred())
         tools = screen, client, time.time
         core = Core(clock, config, paths, threads, store, hub, *tools)
-        logs = Logs(None, clock, time.time)
+        logs = Logs(None, execute, clock, time.time)
         fanout, finish = make_services(core, logs, frozenset())
         fanout.start()
         asked = [

@@ -11,8 +11,8 @@ from typing import Final
 
 import click
 
-from ...pagelog.following import Follower
 from ...pagelog.logrecords import read_line
+from ...pagelog.pagefile import Follower
 from ...protocol.strictjson import dumps
 from ...protocol.text import visible
 from ...protocol.wire import unstructure

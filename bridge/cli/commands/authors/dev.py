@@ -19,9 +19,8 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import blockingCallFromThread, deferToThread
 
 from ....classes import define
-from ....pagelog.following import Follower
 from ....pagelog.logrecords import read_line
-from ....pagelog.pagefile import LogFileError
+from ....pagelog.pagefile import Follower, LogFileError
 from ....plugins.bundle.build import Builder
 from ....plugins.esbuild.executable import BundlerError
 from ....plugins.policy.rules.table import Hit

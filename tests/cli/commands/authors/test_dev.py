@@ -12,7 +12,7 @@ from bridge.cli.commands.authors import dev as module
 from bridge.cli.commands.authors.dev import Link, snapshot
 from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
-from bridge.pagelog.following import Follower
+from bridge.pagelog.pagefile import Follower
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.protocol.wire import converter, structure
 from bridge.services.linking import WorkTree
