@@ -15,7 +15,7 @@ from bridge.datadir.paths import HOST_ENTRY
 from bridge.plugins.bundle.bundling import host_flags
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees
-from bridge.plugins.tree.signature import key_id, read_signature
+from bridge.plugins.tree.tree import key_id, read_signature
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, files_of, write_tree
 

@@ -13,8 +13,7 @@ from bridge.cli.main import COMMANDS, find
 from bridge.datadir.paths import DataDir
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
-from bridge.plugins.tree.signature import SignatureFile, sign_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import SignatureFile, read_tree, sign_tree
 from bridge.settings.config import OPTIONS, SHIPPED
 from bridge.settings.host import (
     Database,

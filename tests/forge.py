@@ -27,8 +27,7 @@ from attrs import define
 from twisted.internet.protocol import Protocol
 
 from bridge.demo.forge import PASSED, make_authority, publish, start_forge
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import read_tree, sign_tree
 from bridge.settings.host import HostProfile
 from tests.certificates import authority, certificate
 

@@ -26,8 +26,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ..classes import frozen
-from ..plugins.tree.signature import sign_tree
-from ..plugins.tree.tree import SIGNATURE_FILE, read_tree
+from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
 from ..protocol.errors import UserError
 from ..settings.host import HostProfile
 

@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from bridge.plugins.tree.signature import key_id, public_key_of
+from bridge.plugins.tree.tree import key_id, public_key_of
 from bridge.settings.host import load_profile
 
 from ..directories import write_files

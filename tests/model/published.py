@@ -9,8 +9,7 @@ from attrs import define, field, frozen
 from twisted.internet.defer import execute
 
 from bridge.concurrency.threads import Check, InThread, stoppable
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import Tree
+from bridge.plugins.tree.tree import Tree, sign_tree
 
 from ..directories import write_files
 from ..plugins.operations.bench import (

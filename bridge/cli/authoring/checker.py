@@ -28,8 +28,7 @@ from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree import manifest
 from ...plugins.tree.about import icon_note
-from ...plugins.tree.signature import verify_tree
-from ...plugins.tree.tree import Tree
+from ...plugins.tree.tree import Tree, verify_tree
 from ...plugins.tree.versions import admits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS

@@ -20,8 +20,13 @@ from ...plugins.tree.manifest import (
     read_manifest,
     read_object,
 )
-from ...plugins.tree.signature import key_id, read_signature, sign_tree, verify_tree
-from ...plugins.tree.tree import SIGNATURE_FILE
+from ...plugins.tree.tree import (
+    SIGNATURE_FILE,
+    key_id,
+    read_signature,
+    sign_tree,
+    verify_tree,
+)
 from ...plugins.tree.versions import is_lower, is_plain_version, is_version
 from ...protocol.errors import BridgeError
 from ...protocol.text import shown

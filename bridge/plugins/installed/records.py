@@ -21,7 +21,7 @@ from ...protocol.wire import Text, camel, converter, structure, unstructure
 from ...store.tables import HOST, Edit, Put, Remove
 
 if TYPE_CHECKING:
-    from ..tree.signature import Signed
+    from ..tree.tree import Signed
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
@@ -360,6 +360,6 @@ def _read(of: str, value: Any) -> AcceptedKey | None:
     except BridgeError:
         return None
     # Commands that read records read no signature.
-    from ..tree.signature import key_id
+    from ..tree.tree import key_id
 
     return key if key_id(key.public_key) == of else None

@@ -35,8 +35,7 @@ from ..tree.manifest import (
     load_manifest,
     read_manifest,
 )
-from ..tree.signature import verify_tree
-from ..tree.tree import Tree, Verified, read_tree, unreadable
+from ..tree.tree import Tree, Verified, read_tree, unreadable, verify_tree
 from .records import Record, Trust, check_signed
 
 

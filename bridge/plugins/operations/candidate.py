@@ -31,8 +31,7 @@ from ..clone.repositories import Repositories
 from ..installed.trees import Trees
 from ..policy.scan import Scanner, SourcesRefusedError, refuse
 from ..tree.manifest import Manifest, load_manifest
-from ..tree.signature import Signed, verify_tree
-from ..tree.tree import Tree, read_tree
+from ..tree.tree import Signed, Tree, read_tree, verify_tree
 from .jobs import Job
 
 

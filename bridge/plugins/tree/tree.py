@@ -1,26 +1,50 @@
 """
-A plugin's tree in memory: read once, by one bounded walk.
+A plugin's tree in memory: read once, by one bounded walk; and who vouches for it.
 
 What is read here is what is checked, verified and built; nothing looks at the disk
 again for it.
+
+In ``plugin.sig`` an author signs the plugin's id and a digest of every file but
+``plugin.sig`` itself.  So nothing vouches for ``signedAt``, which is in that file: it
+orders honest signatures, and proves nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Any, Final
 
-from attrs import field
+from attrs import field, fields
 
-from ...classes import define, frozen
+from ...classes import frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
+from ...protocol.limits import (
+    CLONE_OBJECTS,
+    SIGNATURE_BYTES,
+    SIGNED_AHEAD_SECONDS,
+    TREE_BYTES,
+    TREE_FILES,
+)
+from ...protocol.strictjson import loads_unique
 from ...protocol.text import shown
+from ...protocol.wire import (
+    Range,
+    Text,
+    camel,
+    converter,
+    one_of,
+    structure,
+    unstructure,
+)
+from ...settings.host import HostProfile
 from ...system.files import NotRegularError, TooLargeError, read_bounded
+from .jsontext import syntax_refusal, unknown_field
 
 SIGNATURE_FILE: Final = "plugin.sig"
 """The file at the root that has no part in the digest, which is in it."""
@@ -96,55 +120,46 @@ def read_tree(root: Path) -> Tree:
     :raise BridgeError: ``policy``: a link, a submodule, a pipe or a device;
         ``unsigned``: it cannot be read, or as for ``Tree``.
     """
-    return Tree(_Walk(root).read())
-
-
-@define
-class _Walk:
-    """A walk over the directories of a tree."""
-
-    _root: Path
-    _files: dict[str, bytes] = field(factory=dict, init=False)
-    _folders: list[str] = field(factory=lambda: [""], init=False)
+    files: dict[str, bytes] = {}
     # Of what is not the signature there may be less.
-    _room: int = field(default=TREE_BYTES + SIGNATURE_BYTES, init=False)
-
-    def read(self) -> dict[str, bytes]:
-        """Read every file; see ``read_tree``."""
-        # The list grows while it is walked: by the folders found in a folder.
-        for folder in self._folders:
-            for entry in _entries(self._root / folder, folder):
-                self._add(entry, folder + entry.name)
-        return self._files
-
-    def _add(self, entry: os.DirEntry[str], path: str) -> None:
-        if entry.is_symlink():
-            raise refused(path, "symlink")
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if is_folder and path == GIT_FOLDER:
-            return
-        if entry.name == GIT_FOLDER:
-            raise refused(os.path.dirname(path) or path, "submodule")
-        if not is_folder:
-            self._read(entry.path, path)
-        elif len(self._folders) == CLONE_OBJECTS:
-            raise unsigned(f"the tree has more than {CLONE_OBJECTS} directories")
-        else:
-            self._folders.append(f"{path}/")
-
-    def _read(self, place: str, path: str) -> None:
-        if len(self._files) > TREE_FILES:
+    room = TREE_BYTES + SIGNATURE_BYTES
+    for path in _paths(root):
+        if len(files) > TREE_FILES:
             raise _too_many()
-        try:
-            content = read_bounded(place, self._room)
-        except NotRegularError:
-            raise refused(path, "not a regular file") from None
-        except TooLargeError:
-            raise _too_large() from None
-        except OSError as e:
-            raise unreadable(path, e) from None
-        self._room -= len(content)
-        self._files[path] = content
+        files[path] = _content(root, path, room)
+        room -= len(files[path])
+    return Tree(files)
+
+
+def _paths(root: Path) -> Iterator[str]:
+    """Walk over the files below a directory."""
+    folders = [""]
+    # The list grows while it is walked: by the folders found in a folder.
+    for folder in folders:
+        for entry in _entries(root / folder, folder):
+            path = folder + entry.name
+            if entry.is_symlink():
+                raise refused(path, "symlink")
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name == GIT_FOLDER and not (is_folder and path == GIT_FOLDER):
+                raise refused(folder.rstrip("/") or path, "submodule")
+            if not is_folder:
+                yield path
+            elif len(folders) == CLONE_OBJECTS:
+                raise unsigned(f"the tree has more than {CLONE_OBJECTS} directories")
+            elif path != GIT_FOLDER:
+                folders.append(f"{path}/")
+
+
+def _content(root: Path, path: str, most: int) -> bytes:
+    try:
+        return read_bounded(root / path, most)
+    except NotRegularError:
+        raise refused(path, "not a regular file") from None
+    except TooLargeError:
+        raise _too_large() from None
+    except OSError as e:
+        raise unreadable(path, e) from None
 
 
 def _entries(directory: Path, folder: str) -> Iterator[os.DirEntry[str]]:
@@ -211,3 +226,187 @@ def is_test_name(name: str) -> bool:
 def is_declaration_name(name: str) -> bool:
     """Whether a base name is that of a file of types, which no bundle can have."""
     return name.lower().endswith((".d.ts", ".d.mts", ".d.cts"))
+
+
+SIGNATURE_VERSION: Final = 1
+
+_KEPT: Final = 256
+"""How many signatures' results are remembered; each build asks for all of them."""
+
+_Digits64 = Annotated[str, Text(64, like=r"[0-9A-Fa-f]+", least=64)]
+
+
+@frozen
+class SignatureFile:
+    """
+    The content of ``plugin.sig``; hexadecimal digits in either case.
+
+    :ivar version: Of this format: 1.
+    :ivar algorithm: How ``signature`` was made (RFC 8032).
+    :ivar id: The plugin's id, as in ``plugin.json``.
+    :ivar public_key: The author's Ed25519 public key.
+    :ivar digest: The tree's, SHA-256.
+    :ivar signature: The author's, over the id and the digest.
+    :ivar signed_at: Whole seconds since the epoch.
+    """
+
+    version: int
+    algorithm: Annotated[str, one_of(("ed25519",))]
+    id: str
+    public_key: _Digits64
+    digest: _Digits64
+    signature: Annotated[str, Text(128, like=r"[0-9A-Fa-f]+", least=128)]
+    signed_at: Annotated[int, Range(0, 2**63 - 1)] = 0
+
+
+_FIELDS: Final = tuple(camel(a.name) for a in fields(SignatureFile))
+
+
+@frozen
+class Signed:
+    """
+    Who signed a tree.
+
+    :ivar key_id: The fingerprint of ``public_key``.
+    :ivar public_key: 64 lower-case hexadecimal digits.
+    :ivar signed_at: Seconds since the epoch, as the signer wrote it; 0 without one.
+    :ivar digest: Of the tree, 64 lower-case hexadecimal digits.
+    """
+
+    key_id: str
+    public_key: str
+    signed_at: int
+    digest: str
+
+
+@lru_cache(maxsize=_KEPT)
+def key_id(public_key: str) -> str:
+    """
+    The fingerprint of a public key: eight groups of four hexadecimal digits.
+
+    :param public_key: 64 hexadecimal digits, in either case.
+    """
+    digits = hashlib.sha256(public_key.lower().encode("ascii")).hexdigest()[:32]
+    return "-".join(digits[i : i + 4] for i in range(0, len(digits), 4))
+
+
+def public_key_of(seed: bytes) -> str:
+    """
+    The public key of a signing key, as 64 lower-case hexadecimal digits.
+
+    :param seed: The signing key: 32 random bytes.
+    """
+    from nacl.signing import SigningKey
+
+    return bytes(SigningKey(seed).verify_key).hex()
+
+
+@lru_cache(maxsize=_KEPT)
+def read_signature(content: bytes) -> SignatureFile:
+    """
+    Read the text of a signature file; nothing is verified yet.
+
+    :raise BridgeError: ``unsigned``, naming the field and the rule.
+    """
+    if len(content) > SIGNATURE_BYTES:
+        raise _unusable(f"it is larger than {SIGNATURE_BYTES} bytes")
+    try:
+        value = loads_unique(content)
+    except BridgeError as e:
+        raise unsigned(syntax_refusal(SIGNATURE_FILE, content, e.message)) from None
+    _check_format(value, content)
+    try:
+        return structure(converter, value, SignatureFile)
+    except BridgeError as e:
+        raise _unusable(e.message) from None
+
+
+def _check_format(value: Any, content: bytes) -> None:
+    """Refuse another version first: what is wrong with its fields is unknown."""
+    if type(value) is not dict:
+        return
+    if value.get("version", 1) != SIGNATURE_VERSION:
+        raise _unusable(f"version: must be {SIGNATURE_VERSION}")
+    if not value.keys() <= set(_FIELDS):
+        raise unsigned(unknown_field(SIGNATURE_FILE, content, value, _FIELDS))
+
+
+def verify_tree(tree: Tree, plugin_id: str, profile: HostProfile, now: float) -> Signed:
+    """
+    Verify that a tree is as its author signed it.
+
+    Whether he is trusted is not asked here.
+
+    :param plugin_id: The manifest's.
+    :param now: Seconds since the epoch.
+    :raise BridgeError: ``unsigned``, saying why.
+    """
+    content = tree.files.get(SIGNATURE_FILE)
+    if content is None:
+        raise unsigned(f"there is no {SIGNATURE_FILE} at the root")
+    signature = read_signature(content)
+    if signature.id != plugin_id:
+        raise unsigned(f"{SIGNATURE_FILE} was made for another plugin id")
+    digest = tree.digest(profile.tree_domain)
+    if signature.digest.lower() != digest:
+        raise unsigned(
+            "the tree was changed after it was signed, or was signed for another "
+            "host; which files were changed, added or removed cannot be known from "
+            "the signature"
+        )
+    public_key = signature.public_key.lower()
+    message = _message(profile, plugin_id, digest)
+    if not _is_by(public_key, message, signature.signature):
+        raise unsigned(f"the signature in {SIGNATURE_FILE} is not by its publicKey")
+    if signature.signed_at > now + SIGNED_AHEAD_SECONDS:
+        raise unsigned(
+            f"signedAt is more than {SIGNED_AHEAD_SECONDS // 60} minutes ahead of "
+            "this computer's clock"
+        )
+    return Signed(key_id(public_key), public_key, signature.signed_at, digest)
+
+
+def _message(profile: HostProfile, plugin_id: str, digest: str) -> bytes:
+    return f"{profile.message_domain}\n{plugin_id}\n{digest}\n".encode()
+
+
+@lru_cache(maxsize=_KEPT)
+def _is_by(public_key: str, message: bytes, signature: str) -> bool:
+    from nacl.exceptions import BadSignatureError
+    from nacl.signing import VerifyKey
+
+    try:
+        VerifyKey(bytes.fromhex(public_key)).verify(message, bytes.fromhex(signature))
+    except BadSignatureError:
+        return False
+    return True
+
+
+def sign_tree(
+    tree: Tree, plugin_id: str, profile: HostProfile, seed: bytes, now: int
+) -> bytes:
+    """
+    Sign a plugin.
+
+    :param seed: The signing key: 32 random bytes.
+    :param now: Whole seconds since the epoch.
+    :return: The text of ``plugin.sig``.
+    """
+    from nacl.signing import SigningKey
+
+    digest = tree.digest(profile.tree_domain)
+    signature = SigningKey(seed).sign(_message(profile, plugin_id, digest)).signature
+    made = SignatureFile(
+        version=SIGNATURE_VERSION,
+        algorithm="ed25519",
+        id=plugin_id,
+        public_key=public_key_of(seed),
+        digest=digest,
+        signature=signature.hex(),
+        signed_at=now,
+    )
+    return json.dumps(unstructure(made), indent=2).encode() + b"\n"
+
+
+def _unusable(why: str) -> BridgeError:
+    return unsigned(f"{SIGNATURE_FILE} is not usable: {why}")

@@ -14,7 +14,7 @@ from twisted.trial.unittest import TestCase
 from bridge.cli.authoring.checker import STEPS, Checker
 from bridge.cli.authoring.report import Outcome, Report, report_lines
 from bridge.cli.authoring.worktree import Difference
-from bridge.plugins.tree.signature import key_id, public_key_of
+from bridge.plugins.tree.tree import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
 from bridge.protocol.wire import unstructure
 from bridge.settings.options import Paths

@@ -5,7 +5,7 @@ from typing import Any
 from attrs import evolve
 
 from bridge.plugins.installed.records import KEYS, MARKS
-from bridge.plugins.tree.signature import Signed, key_id, public_key_of
+from bridge.plugins.tree.tree import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 from bridge.store.tables import Put

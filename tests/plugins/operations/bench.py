@@ -35,8 +35,14 @@ from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.tree.manifest import Manifest, load_manifest
-from bridge.plugins.tree.signature import Signed, key_id, public_key_of
-from bridge.plugins.tree.tree import Tree, Verify, read_tree
+from bridge.plugins.tree.tree import (
+    Signed,
+    Tree,
+    Verify,
+    key_id,
+    public_key_of,
+    read_tree,
+)
 from bridge.plugins.upstream.preview import Previewer
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError, Code

@@ -15,8 +15,13 @@ import click
 
 from ....datadir.paths import write_atomically
 from ....plugins.tree.manifest import load_manifest
-from ....plugins.tree.signature import key_id, public_key_of, sign_tree, verify_tree
-from ....plugins.tree.tree import SIGNATURE_FILE
+from ....plugins.tree.tree import (
+    SIGNATURE_FILE,
+    key_id,
+    public_key_of,
+    sign_tree,
+    verify_tree,
+)
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree

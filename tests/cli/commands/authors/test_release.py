@@ -8,8 +8,7 @@ from unittest import mock
 from bridge.cli.authoring import releases
 from bridge.cli.authoring.report import Outcome, Report, StepResult
 from bridge.cli.terminal import CommandError
-from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import key_id, public_key_of, read_tree, verify_tree
 
 from ...repository import AUTHOR, clone
 from .test_sign import HOST, MANIFEST, NOW, SEED, SignTestCase

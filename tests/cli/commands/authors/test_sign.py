@@ -12,8 +12,7 @@ from bridge.cli.authoring import worktree
 from bridge.cli.authoring.worktree import chosen_key, default_key_file
 from bridge.cli.commands.authors import sign as module
 from bridge.cli.terminal import CommandError
-from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import key_id, public_key_of, read_tree, verify_tree
 from bridge.settings.host import load_profile
 
 from ....directories import write_files
