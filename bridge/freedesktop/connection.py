@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import UNIXClientEndpoint
-from twisted.internet.error import ConnectionClosed
+from twisted.internet.error import ConnectError, ConnectionClosed
 from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -87,6 +87,7 @@ class SessionBusConnection(DBusClientConnection):
     :ivar received: Called with each signal, which anybody may have sent: ask whether
         a ``RemoteInterface`` did.
     :ivar lost: Called once, when a connection that was made is lost.
+    :ivar authenticated: Fires when the bus has let us in; fails when it does not.
     """
 
     authenticator = _External
@@ -95,8 +96,9 @@ class SessionBusConnection(DBusClientConnection):
 
     _log: ClassVar[Logger] = Logger()
 
-    def __init__(self, made: Deferred[SessionBusConnection]) -> None:
-        self._made = made
+    def __init__(self, received: Callable[[Any], object]) -> None:
+        self.received, self.lost = received, lambda: None
+        self.authenticated: Deferred[None] = Deferred()
         self._is_lost = False
         self._pendingCalls: dict[int, tuple[Deferred[Any], Any]] = {}
 
@@ -157,19 +159,10 @@ class SessionBusConnection(DBusClientConnection):
             self._log.failure("a signal could not be handled")
 
     def connectionAuthenticated(self) -> None:
-        """Send the bus its hello; see ``txdbus.protocol``."""
+        """Go on, with nothing exported; see ``txdbus.protocol``."""
         # Answers every caller that we export no object.
         self.objHandler = DBusObjectHandler(self)
-        self.call(BUS, "Hello").addCallbacks(self._named, self._not_made)
-
-    def _named(self, result: tuple[Any, ...]) -> None:
-        (self.busName,) = result
-        if not self._made.called:
-            self._made.callback(self)
-
-    def _not_made(self, failure: Failure) -> None:
-        if not self._made.called:
-            self._made.errback(failure)
+        self.authenticated.callback(None)
 
     def dataReceived(self, data: bytes) -> None:
         """Read what arrived; the library trusts the bus to speak D-Bus."""
@@ -187,7 +180,9 @@ class SessionBusConnection(DBusClientConnection):
             self.lost()
         for waiting, _ in pending.values():
             waiting.errback(reason)
-        self._not_made(Failure(DesktopError("the session bus did not let us in")))
+        if not self.authenticated.called:
+            error = DesktopError("the session bus did not let us in")
+            self.authenticated.errback(error)
 
 
 def connect(
@@ -200,29 +195,32 @@ def connect(
     :return: Fires with the ``SessionBusConnection`` once the bus has named it.  Fails
         with ``DesktopError`` when it has not within five seconds.
     """
-    made: Deferred[SessionBusConnection] = Deferred(lambda _: _give_up())
-    connection = SessionBusConnection(made)
-    connection.received = received
-    connection.lost = lambda: None
-    factory = Factory.forProtocol(lambda: connection)
-    factory.noisy = False
-    opening = UNIXClientEndpoint(reactor, path).connect(factory)
-
-    def _give_up() -> None:
-        opening.cancel()
-        if connection.transport is not None:
-            connection.drop()
-
-    def not_opened(_: Failure) -> None:
-        if not made.called:
-            made.errback(DesktopError("nothing listens where the session bus should"))
-
-    opening.addErrback(not_opened)
-    return made.addTimeout(
+    connecting = Deferred.fromCoroutine(_connected(reactor, path, received))
+    return connecting.addTimeout(
         DESKTOP_SECONDS,
         reactor,
         lambda _, __: Failure(DesktopError("the session bus does not answer")),
     )
+
+
+async def _connected(
+    reactor: Any, path: str, received: Callable[[Any], object]
+) -> SessionBusConnection:
+    connection = SessionBusConnection(received)
+    factory = Factory.forProtocol(lambda: connection)
+    factory.noisy = False
+    try:
+        await UNIXClientEndpoint(reactor, path).connect(factory)
+    except (ConnectError, OSError):
+        why = "nothing listens where the session bus should"
+        raise DesktopError(why) from None
+    try:
+        await connection.authenticated
+        (connection.busName,) = await connection.call(BUS, "Hello")
+    except BaseException:
+        connection.drop()
+        raise
+    return connection
 
 
 def _message(

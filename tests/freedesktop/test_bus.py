@@ -166,11 +166,9 @@ class ConnectionTests(TestCase):
 
 def link_in_memory() -> Any:
     """Make a connection that a bus has named, over a transport in memory."""
-    made: Deferred[Any] = Deferred()
-    link = SessionBusConnection(made)
+    link: Any = SessionBusConnection(lambda signal: None)
     link.makeConnection(StringTransport())
     link.busName = ":1.1"
-    made.callback(None)
     return link
 
 
