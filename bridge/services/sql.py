@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
@@ -12,11 +13,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..classes import define, frozen
-from ..databases.databases import Databases
-from ..databases.reader import Param, Query
+from ..concurrency.shares import Place, Shares
+from ..concurrency.timers import Expiring
+from ..databases.reader import Param, Query, Reader
 from ..databases.results import Rows
 from ..protocol import limits
-from ..protocol.errors import bad_request
+from ..protocol.errors import bad_request, unavailable
 from ..protocol.wire import (
     PARTIAL,
     AnyParams,
@@ -27,6 +29,7 @@ from ..protocol.wire import (
     whole,
 )
 from ..rpc import Caller, method
+from ..system.processes import trim
 
 _INTEGERS: Final = range(-(2**63), 2**63)
 _ABOUT: Final = {
@@ -150,14 +153,33 @@ class Sql:
     """
     Reads the host application's SQLite databases.
 
+    Connections are assigned in the reactor's thread, so nothing needs a lock.  Idle
+    connections are closed after a while: the host application may need exclusive
+    access to its files.
+
     :ivar about: What each database holds, by alias.
+    :ivar in_thread: Calls a function in a thread; ``SQL_STATEMENTS_AT_ONCE`` of them.
+    :ivar now: A clock for threads, in seconds.
     """
 
-    _databases: Databases
+    _paths: Mapping[str, Path]
     _about: Mapping[str, str]
     _clock: IReactorTime
+    _in_thread: Callable[..., Deferred[Any]]
+    _now: Callable[[], float]
+    _idle: Expiring[Reader] = field(init=False)
+    _turns: Shares = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        self._idle = Expiring(self._clock, limits.SQL_IDLE_SECONDS, _close)
+        self._turns = Shares(
+            "statements",
+            limits.SQL_STATEMENTS_AT_ONCE,
+            limits.SQL_STATEMENTS_WAITING,
+            limits.SQL_STATEMENTS_WAITING_PER_CALLER,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the databases, and the limits of statements."""
@@ -180,16 +202,21 @@ class Sql:
         """
         self._check(params)
         values = [_param(value) for value in params.params]
-        begun = self._clock.seconds()
-        rows = await self._databases.read(
-            params.database, Query(params.sql, values, params.blobs), caller
-        )
-        self._log.debug(
-            "read {alias} in {ms:.0f} ms",
-            alias=params.database,
-            ms=(self._clock.seconds() - begun) * 1000,
-        )
-        return rows
+        query = Query(params.sql, values, params.blobs)
+        asked = self._clock.seconds()
+        async with self._turns.place(caller) as place:
+            # Its caller has given up, and others may wait behind it.
+            if self._clock.seconds() - asked > limits.SQL_ANSWER_SECONDS:
+                raise unavailable("the statement has waited too long for its turn")
+            rows = await self._read(self._paths[params.database], query, place)
+            self._log.debug(
+                "read {alias} in {ms:.0f} ms",
+                alias=params.database,
+                ms=(self._clock.seconds() - asked) * 1000,
+            )
+            # Its rows are held back while the caller has yet to read others.
+            await place.drained()
+            return rows
 
     @method(Statement, ExecuteResult)
     async def execute(self, params: Statement) -> ExecuteResult:
@@ -207,13 +234,49 @@ class Sql:
         return converter.structure(self.describe(), DatabasesResult)
 
     def close(self) -> Deferred[None]:
-        """End every statement that runs; fires when none is under way."""
-        return self._databases.close()
+        """
+        Interrupt every running statement; begin none.
+
+        :return: Fires when none is under way.
+        """
+        ended = self._turns.close()
+        self._idle.close()
+        return ended
+
+    def _take(self, path: Path) -> Reader:
+        """Return the reader that was used last, so that the others can expire."""
+        for idle in self._idle:
+            if idle.path == path:
+                self._idle.take(idle)
+                return idle
+        return Reader(path, self._now)
+
+    async def _read(self, path: Path, query: Query, place: Place) -> Rows:
+        reader = self._take(path)
+        place.end = reader.interrupt
+        # SQLite looks at the time by itself, but not within every step.
+        late = self._clock.callLater(limits.SQL_SECONDS, reader.interrupt)
+        try:
+            rows: Rows = await self._in_thread(reader.read, query)
+            return rows
+        finally:
+            interrupted = place.why is not None or not late.active()
+            if late.active():
+                late.cancel()
+            if interrupted:
+                reader.close()
+            else:
+                self._idle.keep(reader)
 
     def _check(self, params: Statement) -> None:
         if params.database not in self._about:
             known = ", ".join(self._about) or "none"
             raise bad_request(f"database: unknown database; there are: {known}")
+
+
+def _close(idle: Reader) -> None:
+    idle.close()
+    trim()
 
 
 def _param(value: Any) -> Param:

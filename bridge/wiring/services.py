@@ -13,7 +13,6 @@ from twisted.logger import Logger
 from ..approval.prompts import DESKTOP_ENTRY, sender
 from ..classes import frozen
 from ..concurrency.threads import Pool
-from ..databases.databases import Databases
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..http.target import AddressPolicy
@@ -197,5 +196,5 @@ def _make_sql(core: Core) -> Sql:
     profile, root = core.paths.profile, core.paths.data.root
     paths = {alias: profile.database(alias, root) for alias in profile.databases}
     about = {alias: found.about for alias, found in profile.databases.items()}
-    databases = Databases(paths, core.reactor, core.threads.sql.call, time.monotonic)
-    return Sql(databases, about, core.reactor)
+    in_thread = core.threads.sql.call
+    return Sql(paths, about, core.reactor, in_thread, time.monotonic)
