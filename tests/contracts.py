@@ -4,10 +4,18 @@ from typing import Any
 
 from twisted.internet.defer import maybeDeferred
 
-from bridge.approval.prompts import Prompts
+from bridge.approval.prompts import Operation, Prompt
 from bridge.protocol.errors import Code, Prefix
 from bridge.sinks.fanout import FIELDS, Health, UnavailableError
 from tests.sinks.samples import KINDS
+
+PROMPT = Prompt(
+    Operation.UNINSTALL,
+    "Uninstall the plugin sample?",
+    "Host: forge.example\nA page asks to uninstall this plugin.",
+    "If you did not start this yourself, do not confirm it.",
+    "Path: /a.git",
+)
 
 
 class ApproverContract:
@@ -24,9 +32,8 @@ class ApproverContract:
 
     def test_it_answers_or_can_be_withdrawn(self):
         """An answer is ``None``, or a ``BridgeError`` that the page can word."""
-        prompt = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
         answers: list[Any] = []
-        approving = self.approver().approve(prompt)
+        approving = self.approver().approve(PROMPT)
         approving.addBoth(answers.append)
         if not answers:  # a person would have to answer
             approving.cancel()

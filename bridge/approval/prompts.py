@@ -1,35 +1,37 @@
-"""The texts of all prompts, the characters that one may hold, and refusals."""
+"""
+What a prompt is, and how it is refused; and what permissions mean, in its words.
+
+The words of permissions, which the host's profile has, are ASCII without markup, so
+that every notification server shows them as they are.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from attrs import Attribute, field
+from attrs import Attribute, field, fields
 
 from ..classes import frozen
 from ..http.target import read_url
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from ..protocol.text import ELLIPSIS, ascii_line, shortened
-from .wording import (
-    LIST_CHARACTERS,
-    Differences,
-    Words,
-    detail_lines,
-    listed,
-    permission_labels,
-)
+from ..settings.host import PermissionWords
 
 DESKTOP_ENTRY: Final = "plugin-bridge"
 
 _NAME_CHARACTERS: Final = 60
-_LABEL_CHARACTERS: Final = 600
 # So that a long path leaves room on the screen for what follows it.
 _PATH_CHARACTERS: Final = 120
-_CAUTION: Final = "If you did not start this yourself, do not confirm it."
+LIST_CHARACTERS: Final = 300
+"""How long a list in a prompt may get."""
+
+# KDE Plasma shows eight lines of 38 without scrolling.
+_PLACES_CHARACTERS: Final = 120
+_ROOM_FOR_COUNT: Final = len(", and 999 more")
 
 # Some notification servers render markup without saying so.
 _MARKUP: Final = "<>&"
@@ -142,12 +144,13 @@ def _place(url: str) -> tuple[str, str]:
     return host if target.port == 443 else f"{host}:{target.port}", target.path
 
 
-def _host(url: str) -> str:
+def host_line(url: str) -> str:
+    """Name the host of a URL in a line; see ``host_of``."""
     return f"Host: {host_of(url)}"
 
 
-def _path(url: str) -> str:
-    """A line of its own, so that a path cannot be taken for a host."""
+def path_line(url: str) -> str:
+    """Name the path in a line of its own, so that none can be taken for a host."""
     line = _place(url)[1].replace("&", "%26")
     if len(line) > _PATH_CHARACTERS:
         # The end of a path decides as much as its beginning does.
@@ -157,201 +160,139 @@ def _path(url: str) -> str:
 
 
 @frozen
-class Offer:
+class Difference:
     """
-    A checked plugin, as a prompt shows it.
+    How one list of a manifest differs from the installed version's.
 
-    :ivar author: Empty when it names none.
-    :ivar declared: All that it declares.
+    :ivar gained: What is new, in the manifest's order.
+    :ivar lost: What is no longer there.
     """
 
-    plugin_id: str
-    name: str
-    version: str
-    author: str
-    declared: Differences
-
-    @property
-    def lines(self) -> str:
-        """Which plugin it is; what its author wrote is in quotes."""
-        by = f'\nby "{named(self.author)}"' if self.author else ""
-        return (
-            f"Plugin: {shown(self.plugin_id)}, version {shown(self.version)}\n"
-            f'named "{named(self.name)}"{by}'
-        )
+    gained: list[str]
+    lost: list[str]
 
 
 @frozen
-class Prompts:
+class Differences:
     """
-    The texts of all prompts.
+    How a manifest differs from the installed version's.
 
-    :ivar application: What users know the host application by.
-    :ivar words: What its permissions mean.
-    :ivar from_page: Whether a page asks; else it is a command in a terminal.
+    :ivar permissions: Required ones; one that was optional is gained, too.
+    :ivar optional_permissions: Optional ones; one that was required is not gained.
+    :ivar hosts: The hosts it declares.
+    :ivar actions: The host's actions it declares.
+    :ivar events: The host's events it declares.
     """
 
-    application: str
-    words: Words = field(factory=dict)
-    from_page: bool = True
+    permissions: Difference
+    optional_permissions: Difference
+    hosts: Difference
+    actions: Difference
+    events: Difference
 
     @property
-    def _asks(self) -> str:
-        if self.from_page:
-            return f"A page of {shown(self.application)} asks to"
-        return "A command in a terminal asks to"
+    def grows(self) -> bool:
+        """Whether anything is gained."""
+        return any(getattr(self, each.name).gained for each in fields(Differences))
 
-    @property
-    def _runs(self) -> str:
-        return f"Its code will run inside {shown(self.application)}.\n"
 
-    def _can(self, offer: Offer) -> str:
-        return permission_labels(self.words, offer.declared, new=False)
+Words = Mapping[str, PermissionWords]
+"""The words of a host application, by permission; one without is shown by its name."""
 
-    def _details(self, offer: Offer, places: str) -> str:
-        """Lines: all that a plugin wants to do, and then which one it is."""
-        wants = detail_lines(self.words, offer.declared, new=False)
-        return "\n".join([*wants, places, offer.lines])
 
-    def install(self, url: str, directory: str, offer: Offer | None = None) -> Prompt:
-        """
-        Ask whether to install what is at ``url``.
+def _meanings(words: Words, permissions: Iterable[str]) -> list[str]:
+    """Describe permissions, the risky ones first, each with what it means."""
+    found = _risky_first(words, permissions)
+    return [f"- {one.label}: {one.effect}" for one in found]
 
-        :param directory: Where plugins are kept.
-        :param offer: What is there, when a preview has checked it.
-        """
-        which, can, places = "a plugin", "", self._runs + _path(url)
-        places += f"\nKept in: {shown(directory, LIST_CHARACTERS)}"
-        if offer is not None:
-            which, can = f"the plugin {shown(offer.plugin_id)}", f"\n{self._can(offer)}"
-            places = self._details(offer, places)
-        return Prompt(
-            Operation.INSTALL,
-            f"Install {which}?",
-            f"{_host(url)}{can}\n{self._asks} install a plugin.",
-            _CAUTION,
-            places,
+
+def _risky_first(words: Words, permissions: Iterable[str]) -> list[PermissionWords]:
+    found = [words.get(one) or _unknown(one) for one in permissions]
+    return sorted(found, key=lambda one: not one.risky)
+
+
+def _unknown(permission: str) -> PermissionWords:
+    return PermissionWords(shown(permission), "a permission of this app", risky=True)
+
+
+def permission_labels(words: Words, found: Differences, *, new: bool) -> str:
+    """
+    Name all permissions in one line, which is short enough to be seen in any prompt.
+
+    :param new: Whether there is an installed version.
+    """
+    named = [
+        f"{lead}: {listed(one.label for one in _risky_first(words, each.gained))}"
+        for lead, each in (
+            ("it can also" if new else "it can", found.permissions),
+            ("if you allow it later", found.optional_permissions),
         )
+        if each.gained
+    ]
+    line = "; ".join(named) or f"it asks for no {'more ' * new}permissions."
+    return f"I{line[1:]}"
 
-    def declared(self, url: str, offer: Offer) -> Prompt:
-        """Ask whether to install a plugin that wants to do all this."""
-        return Prompt(
-            Operation.MORE_PERMISSIONS,
-            f"Install {shown(offer.plugin_id)} with these permissions?",
-            f"{_host(url)}\n{self._can(offer)}\n{self._asks} install this plugin.",
-            "Confirm only if you want all of this. If not, nothing is installed.",
-            self._details(offer, _path(url)),
-        )
 
-    def update(self, plugin_id: str, url: str, version: str, commit: str) -> Prompt:
-        """Ask whether to fetch ``plugin_id`` again, over this version and commit."""
-        return Prompt(
-            Operation.UPDATE,
-            f"Update the plugin {shown(plugin_id)}?",
-            f"{_host(url)}\n{self._asks} update this plugin.",
-            _CAUTION,
-            f"{self._runs}{_path(url)}\n"
-            f"Installed now: version {shown(version)}, commit {shown(commit)}",
-        )
+def gain_lines(words: Words, found: Differences, most: int) -> list[str]:
+    """
+    Describe what a plugin declares, for a terminal, the riskiest first.
 
-    def uninstall(self, plugin_id: str, url: str) -> Prompt:
-        """Ask whether to delete ``plugin_id`` and its settings."""
-        return Prompt(
-            Operation.UNINSTALL,
-            f"Uninstall the plugin {shown(plugin_id)}?",
-            f"{_host(url)}\n{self._asks} uninstall this plugin, which came from there. "
-            "Its files and its settings will be deleted.",
-            _CAUTION,
-            _path(url),
-        )
+    :param most: How many characters a list may have.
+    """
+    lines = _meanings(words, found.permissions.gained)
+    if optional := found.optional_permissions.gained:
+        lines += ["It may ask later to:", *_meanings(words, optional)]
+    return [*lines, *_place_lines(found, new=False, most=most)]
 
-    def trust_key(
-        self, url: str, key_id: str, offer: Offer, *, is_known: bool = False
-    ) -> Prompt:
-        """
-        Ask whether to accept a key that was never accepted before.
 
-        :param is_known: Whether an earlier prompt of this operation has shown what the
-            plugin wants to do.
-        """
-        can = "" if is_known else f"\n{self._can(offer)}"
-        path = _path(url)
-        return Prompt(
-            Operation.TRUST_KEY,
-            f"Trust a new signing key for {shown(offer.plugin_id)}?",
-            f"{_host(url)}\nKey: {shown(key_id)}{can}\n{self._asks} accept this "
-            "new key.",
-            "Confirm only if the author published this fingerprint. You will not be "
-            "asked about it again.",
-            f"{path}\n{offer.lines}" if is_known else self._details(offer, path),
-        )
+def detail_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
+    """
+    Describe what a prompt's line of permissions does not say.
 
-    def rotate_key(self, plugin_id: str, url: str, old: str, new: str) -> Prompt:
-        """Ask whether ``plugin_id`` may change from the key ``old`` to ``new``."""
-        return Prompt(
-            Operation.ROTATE_KEY,
-            f"Accept another signing key for {shown(plugin_id)}?",
-            f"{_host(url)}\nIts author may have changed keys, or somebody else may be "
-            f"publishing in the author's name.\nOld key: {shown(old)}\n"
-            f"New key: {shown(new)}\n{self._asks} update this plugin.",
-            "Confirm only if the author announced the new key.",
-            _path(url),
-        )
+    :param new: Whether there is an installed version.
+    :return: Short lists; then what required permissions mean, and optional ones, each
+        unless that is longer than ``LIST_CHARACTERS``.
+    """
+    lines = _place_lines(found, new=new, most=_PLACES_CHARACTERS)
+    for each in (found.permissions, found.optional_permissions):
+        meant = _meanings(words, each.gained)
+        if sum(map(len, meant)) <= LIST_CHARACTERS:
+            lines += meant
+    return lines
 
-    def forget_key(self, key_id: str, label: str) -> Prompt:
-        """
-        Ask whether to stop accepting a key.
 
-        :param label: What it was first accepted for.
-        """
-        return Prompt(
-            Operation.FORGET_KEY,
-            "Stop trusting a signing key?",
-            f"Key: {shown(key_id)}\n{self._asks} forget this key. No plugin is "
-            "uninstalled; the next one signed with it will ask again.",
-            _CAUTION,
-            f"First accepted for: {shown(label, _LABEL_CHARACTERS)}",
-        )
+def _place_lines(found: Differences, *, new: bool, most: int) -> list[str]:
+    lines = []
+    for what, difference in (
+        ("sites", found.hosts),
+        ("things it does in the app", found.actions),
+        ("events it receives", found.events),
+    ):
+        if difference.gained:
+            label = f"New {what}" if new else what.capitalize()
+            lines.append(f"{label}: {listed(difference.gained, most)}")
+    return lines
 
-    def grow(
-        self, plugin_id: str, url: str, *, old: str, new: str, gains: Differences
-    ) -> Prompt:
-        """
-        Ask whether an update of ``plugin_id`` may have more than the installed one.
 
-        :param old: The installed version.
-        :param new: The version it would be updated to.
-        """
-        can = permission_labels(self.words, gains, new=True)
-        lines = detail_lines(self.words, gains, new=True)
-        versions = f"Update from version {shown(old)} to {shown(new)}"
-        return Prompt(
-            Operation.MORE_PERMISSIONS,
-            f"Let {shown(plugin_id)} do more?",
-            f"{_host(url)}\n{can}\n{self._asks} update this plugin.",
-            "Confirm only if you want all of this. If you do not, the installed "
-            "version stays as it is.",
-            "\n".join([*lines, _path(url), versions]),
-        )
+def listed(names: Iterable[str], most: int = LIST_CHARACTERS) -> str:
+    """
+    List names in one line; what does not fit is counted, so that it isn't hidden.
 
-    def reach_host(self, url: str, addresses: Iterable[str]) -> Prompt:
-        """
-        Ask whether a preview may connect to a private network, this one time.
-
-        :param addresses: What the host's name stands for; none when it is a private
-            name itself.
-        """
-        found = list(addresses)
-        address = f"Address: {listed(found)}\n" if found else ""
-        return Prompt(
-            Operation.PRIVATE_HOST,
-            "Connect to your own network?",
-            f"{_host(url)}\n{self._asks} look at a plugin on this host, which is not "
-            "on the public internet. It may connect for this preview only, and nothing "
-            "is installed.",
-            _CAUTION,
-            f"{address}{_path(url)}",
-        )
+    :return: At most so many characters of printable ASCII; ``none`` of nothing.
+    """
+    plain = [ascii_line(name, most - _ROOM_FOR_COUNT) for name in names]
+    whole = ", ".join(plain)
+    if len(whole) <= most:
+        return whole or "none"
+    fitting = 0
+    length = 0
+    for name in plain:
+        length += len(name) + len(", ")
+        if length > most - _ROOM_FOR_COUNT:
+            break
+        fitting += 1
+    fitting = max(1, fitting)
+    return f"{', '.join(plain[:fitting])}, and {len(plain) - fitting} more"
 
 
 def denied(detail: str) -> BridgeError:

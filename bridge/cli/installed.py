@@ -132,7 +132,7 @@ def preview_lines(preview: Any, profile: HostProfile) -> list[str]:
 def gained(preview: Any, profile: HostProfile) -> list[str]:
     """List in words what a plugin asks for that the installed one does not."""
     # Most commands need none of it.
-    from ..approval.wording import Differences, gain_lines
+    from ..approval.prompts import Differences, gain_lines
 
     changes = structure(converter, preview["changes"], Differences)
     words = profile.permission_words

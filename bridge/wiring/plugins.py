@@ -8,7 +8,6 @@ from functools import partial
 
 from .. import __version__
 from ..approval.approvers import Approver, DevApprover, native_approver
-from ..approval.prompts import Prompts
 from ..classes import frozen
 from ..http.target import AddressPolicy
 from ..plugins.bundle.build import Builder
@@ -76,8 +75,8 @@ def make_plugins(
     builder = Builder(paths, reactor, check)
     rebuild = Rebuild(store, trees, builder, sink, jobs.commit_lock, reactor)
     profile = paths.profile
-    prompts = Prompts(profile.application, profile.permission_words)
-    prompting = Prompting(approver, prompts, trust)
+    words = profile.permission_words
+    prompting = Prompting(approver, profile.application, words, trust)
     scanner = Scanner(reactor, check, builder.executable, [profile.api_module])
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)

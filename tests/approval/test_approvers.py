@@ -15,18 +15,15 @@ from bridge.approval.approvers import (
     DevApprover,
     native_approver,
 )
-from bridge.approval.prompts import Prompts
 from bridge.approval.windows import WindowsApprover
 from bridge.freedesktop.connection import DesktopError
 from bridge.freedesktop.notifications import Note, QuestionExpiredError, Urgency
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
-from ..contracts import ApproverContract
+from ..contracts import PROMPT, ApproverContract
 from ..plugins.operations.bench import FakeApprover
 from .screens import SERVER, FakeScreen
-
-PROMPT = Prompts("Sample Host").uninstall("ab", "https://forge.example/plugin.git")
 
 
 class NativeApproverTests(SynchronousTestCase):

@@ -1,74 +1,32 @@
 import re
-from textwrap import wrap
 
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.prompts import (
-    Offer,
+    LIST_CHARACTERS,
+    Difference,
+    Differences,
     Operation,
     Prompt,
-    Prompts,
+    detail_lines,
+    host_line,
     host_of,
+    listed,
     named,
+    permission_labels,
     sender,
 )
 from bridge.plugins.clone.server import check_url
-from bridge.settings.host import load_profile
+from bridge.settings.host import SHIPPED, PermissionWords, load_profile
 
-from .gains import gains_of
-
-URL = "https://forge.example:8443/author/plugin.git"
-KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
-PROMPTS = Prompts("Sample Host", load_profile("reference").permission_words)
-
-OFFER = Offer(
-    "a-plugin",
-    "A <b>plugin</b>",
-    "1.2.3",
-    "Ann",
-    gains_of(["network"], [], ["x.example"], ["vrcLogin"], []),
-)
-PLUGIN = """
-Plugin: a-plugin, version 1.2.3
-named "A ?b?plugin?/b?"
-by "Ann\""""
-WISHES = """Sites: x.example
-Things it does in the app: vrcLogin
-- Go online: can send what it knows to sites you allow
-"""
-
-texts = st.text(min_size=1, max_size=400)
+WORDS = load_profile("reference").permission_words
 
 
-def every_prompt(text, url):
-    """One prompt of each operation, with ``text`` wherever a text goes."""
-    return [
-        PROMPTS.install(url, text),
-        PROMPTS.install(url, text, offer_of(text)),
-        PROMPTS.update(text, url, text, text),
-        PROMPTS.uninstall(text, url),
-        PROMPTS.trust_key(url, text, offer_of(text)),
-        PROMPTS.rotate_key(text, url, text, text),
-        PROMPTS.forget_key(text, text),
-        PROMPTS.reach_host(url, [text]),
-        PROMPTS.grow(
-            text,
-            url,
-            old=text,
-            new=text,
-            gains=gains_of([text], [text], [text], [text], [text]),
-        ),
-        PROMPTS.declared(url, offer_of(text)),
-    ]
-
-
-def offer_of(text):
-    """A plugin with ``text`` wherever a text goes."""
-    gains = gains_of([text, text], [text], [text], [text], [text])
-    return Offer(text, text, text, text, gains)
+def gains_of(*gains):
+    """What a plugin gains that loses nothing: permissions, optional ones, and so on."""
+    return Differences(*(Difference(gained, []) for gained in gains))
 
 
 class ShownTests(SynchronousTestCase):
@@ -83,8 +41,6 @@ class ShownTests(SynchronousTestCase):
             ("\xe9" * 61, "\u2068" + "\xe9" * 57 + "...\u2069"),
         ):
             self.assertEqual(named(name), wanted)
-            lines = evolve(OFFER, name=name, author=name).lines
-            self.assertIn(f'\nnamed "{wanted}"\nby "{wanted}"', lines)
 
     def test_attack_letters_that_reach_out(self):
         """No name turns, hides or covers what is around it."""
@@ -111,7 +67,7 @@ class ShownTests(SynchronousTestCase):
         """A damaged record does not break the prompt that uninstalls it."""
         for url in ("", "nothing", "https://[", "https://a:b/"):
             self.assertEqual(host_of(url), "unknown")
-            self.assertIn("Host: unknown", PROMPTS.uninstall("a-plugin", url).body)
+            self.assertEqual(host_line(url), "Host: unknown")
 
 
 class SenderTests(SynchronousTestCase):
@@ -122,17 +78,6 @@ class SenderTests(SynchronousTestCase):
 
 
 class PromptTests(SynchronousTestCase):
-    @given(texts)
-    def test_attack_text_in_a_prompt(self, text):
-        """No text, wherever it goes, brings markup, control characters or a line."""
-        plain = [p.text.count("\n") for p in every_prompt("x", URL)]
-        for prompt, lines in zip(every_prompt(text, URL), plain, strict=True):
-            self.assertEqual(prompt.text.count("\n"), lines)
-            for line in (prompt.title, *prompt.text.split("\n")):
-                bare = re.sub("[\u2068\u2069\u200c\u200d]", "", line)
-                self.assertTrue(bare.isprintable(), line)
-                self.assertFalse(set(line) & set("<>&"))
-
     def test_prompt_refuses_markup(self):
         """A prompt that was worded elsewhere holds no markup either, and no lines."""
         self.assertEqual(Prompt(Operation.INSTALL, "a", "b\nc").body, "b\nc")
@@ -146,97 +91,56 @@ class PromptTests(SynchronousTestCase):
             with self.assertRaises(ValueError):
                 Prompt(Operation.INSTALL, title, body, caution)
 
-    def test_every_operation_has_its_prompt(self):
-        """Each names who asks, what is safe and, of a URL, all of the host."""
-        prompts = every_prompt("a-plugin", URL)
-        asked = [op for op in Operation if op not in ("preview", "build")]
-        self.assertEqual(list(dict.fromkeys(p.operation for p in prompts)), asked)
-        for prompt in prompts:
-            self.assertIn("A page of Sample Host asks to", prompt.body)
-            self.assertRegex(prompt.caution, "do not confirm|Confirm only if")
-            if prompt.operation is not Operation.FORGET_KEY:
-                self.assertTrue(prompt.body.startswith("Host: forge.example:8443\n"))
-                self.assertIn("\nPath: /author/plugin.git", prompt.text)
-        text = PROMPTS.reach_host(URL, ["192.168.1.5", "fd00::1"]).text
-        self.assertIn("\nAddress: 192.168.1.5, fd00::1\n", text)
-        self.assertNotIn("Address", PROMPTS.reach_host(URL, []).text)
 
-    def test_attack_what_is_cut_off(self):
-        """No text of an author pushes host, permissions or risk off a small screen."""
-        long, lists = "x" * 200, [[f"{n}.example" for n in range(64)]] * 3
-        risky, other = ["network", "sql", "vrchat"], ["native", "clipboard"]
-        author = "Ann. It asks for no permissions. Host: forge.example"
-        gains = gains_of(risky, other, *lists)
-        offer = Offer(long[:40], "\uff21" * 60, long, author, gains)
-        labels = [PROMPTS.words[name].label for name in risky + other]
-        name = "somebody else may be publishing in the author's name"
-        for prompt, facts in (
-            (PROMPTS.install(URL, long, offer), labels),
-            (PROMPTS.declared(URL, offer), labels),
-            (PROMPTS.trust_key(URL, KEY, offer), labels),
-            (PROMPTS.grow(long, URL, old=long, new=long, gains=gains), labels),
-            (PROMPTS.rotate_key(long, URL, KEY, KEY), [name]),
-        ):
-            for columns, most in ((38, 8), (60, 6)):
-                texts = prompt.text.split("\n")
-                lines = [line for text in texts for line in wrap(text, columns)]
-                seen = " ".join(lines[:most])
-                for fact in ("Host: forge.example:8443", *facts):
-                    self.assertIn(fact, seen)
+class PermissionLinesTests(SynchronousTestCase):
+    def test_every_permission_of_the_shipped_profiles_has_words(self):
+        """No user reads a bare identifier of a shipped profile."""
+        for profile in map(load_profile, SHIPPED):
+            self.assertEqual(set(profile.permissions), set(WORDS))
 
-    def test_attack_paths(self):
-        """A long path pushes nothing off the screen, and its end is shown."""
-        for path, wanted in (
-            (f"/{'a' * 470}/evil.git", f"/{'a' * 57}...{'a' * 49}/evil.git"),
-            (f"/{'&' * 470}/b.git", f"/{'%26' * 19}...6{'%26' * 17}/b.git"),
-            ("/a&b.git", "/a%26b.git"),
-        ):
-            url = check_url(f"https://forge.example{path}")
-            text = PROMPTS.install(url, "/data").text
-            self.assertIn(f"\nPath: {wanted}\n", text)
+    def test_attack_many_permissions_hide_none(self):
+        """However many are gained, the label of each is shown, in one line."""
+        every = gains_of([], [*WORDS], [], [], [])
+        line = permission_labels(WORDS, every, new=False)
+        for meaning in WORDS.values():
+            self.assertIn(meaning.label, line)
+        self.assertNotRegex(line, r" and \d+ more")
 
-    def test_what_a_user_decides_by(self):
-        """The key, the plugin, its version and all that it wants to do are shown."""
-        trust = PROMPTS.trust_key(URL, KEY, OFFER)
-        text = f"Key: {KEY}\nIt can: Go online\nA page of Sample Host asks to accept"
-        self.assertIn(text, trust.body)
-        self.assertIn("only if the author published this fingerprint", trust.caution)
-        # After a preview the first prompt has all of it, and this one only its name.
-        firsts = PROMPTS.install(URL, "/data", OFFER), PROMPTS.declared(URL, OFFER)
-        for prompt in (trust, *firsts):
-            self.assertIn("\nIt can: Go online\n", prompt.body)
-            self.assertTrue(prompt.details.startswith(WISHES))
-            self.assertTrue(prompt.details.endswith(PLUGIN))
-        known = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True)
-        self.assertEqual(known.details, f"Path: /author/plugin.git{PLUGIN}")
-        self.assertNotIn("It can", known.body)
-        nothing = evolve(OFFER, author="", declared=gains_of([], [], [], [], []))
-        prompt = PROMPTS.declared(URL, nothing)
-        self.assertIn("\nIt asks for no permissions.\n", prompt.body)
-        self.assertNotIn("\nby", prompt.details)
+    def test_long_texts(self):
+        """What permissions mean is shown in at most three hundred characters."""
+        for size, shown in ((291, [f"- label: {'y' * 291}"]), (292, [])):
+            words = {"p": PermissionWords("label", "y" * size, risky=False)}
+            found = gains_of(["p"], [], [], [], [])
+            self.assertEqual(detail_lines(words, found, new=False), shown)
 
-    def test_grow_words_each_gain(self):
-        """Each gain is in plain words, the risky permissions first."""
-        gains = gains_of(
-            ["notifications", "network"],
-            ["clipboard"],
-            ["x.example", "y.example:8443"],
-            ["vrcLogin"],
-            ["friend-online"],
-        )
-        prompt = PROMPTS.grow("a-plugin", URL, old="1.0.0", new="1.1.0", gains=gains)
-        self.assertIn("from version 1.0.0 to 1.1.0", prompt.details)
-        self.assertIn(
-            "\nIt can also: Go online, Show messages in the app; if you allow it "
-            "later: Use the clipboard\n",
-            prompt.body,
-        )
-        self.assertIn(
-            "New sites: x.example, y.example:8443\n"
-            "New things it does in the app: vrcLogin\n"
-            "New events it receives: friend-online\n"
-            "- Go online: can send what it knows to sites you allow\n"
-            "- Show messages in the app: can distract you\n"
-            "- Use the clipboard: ",
-            prompt.details,
-        )
+    def test_unknown_permission(self):
+        """One that the profile has no words for is shown first, by its name."""
+        found = gains_of([], ["routes", "custom:thing"], [], [], [])
+        lines = detail_lines(WORDS, found, new=True)
+        self.assertEqual(lines[0], "- custom:thing: a permission of this app")
+        line = permission_labels(WORDS, found, new=True)
+        self.assertEqual(line, "If you allow it later: custom:thing, Add pages")
+        line = permission_labels(WORDS, gains_of([], [], ["x"], [], []), new=True)
+        self.assertEqual(line, "It asks for no more permissions.")
+
+
+class ListedTests(SynchronousTestCase):
+    @given(st.lists(st.text(max_size=250), max_size=70))
+    def test_attack_long_list(self, names):
+        """A list is one short line; what is not shown of it is counted."""
+        line = listed(names)
+        self.assertLessEqual(len(line), LIST_CHARACTERS)
+        self.assertTrue(re.fullmatch("[ -~]*", line))
+        self.assertFalse(set(line) & set('<>&"'))
+
+    def test_attack_names_past_the_end(self):
+        """The reader sees how many names are not shown, and at least one name."""
+        names = [f"host{n:02}.example" for n in range(64)]
+        self.assertEqual(listed(names), f"{', '.join(names[:17])}, and 47 more")
+        self.assertEqual(listed([]), "none")
+        exactly = ["x" * 149, "y" * 149]
+        self.assertEqual(listed(exactly), ", ".join(exactly))
+        self.assertEqual(listed([*exactly, "z"]), f"{exactly[0]}, and 2 more")
+        for count in (2, 500):
+            long = ["x" * 400] * count
+            self.assertEqual(listed(long), f"{'x' * 283}..., and {count - 1} more")

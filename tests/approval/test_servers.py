@@ -6,25 +6,20 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from bridge.approval.approvers import DesktopApprover
-from bridge.approval.prompts import Offer, Prompts
+from bridge.plugins.tree.manifest import Manifest
 
 from ..freedesktop.buses import notifications
 from ..freedesktop.session import Box, Session, notification_server
+from ..plugins.operations.bench import asked, candidate_of
 from ..waiting import until
-from .gains import gains_of
 
-PROMPT = Prompts("Sample").trust_key(
-    "https://forge.example/some-author/weather-panel.git",
-    "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c",
-    Offer(
-        "weather-panel",
-        # "Weather": what is written from right to left moves nothing around it.
-        "\u0627\u0644\u0637\u0642\u0633",
-        "1.0.0",
-        "Ren\xe9e",
-        gains_of(["network", "sql"], ["native"], [], [], []),
-    ),
+# "Weather": what is written from right to left moves nothing around it.
+NAME = "\u0627\u0644\u0637\u0642\u0633"
+WEATHER = Manifest(
+    "weather-panel", NAME, "1.0.0", "^1", permissions=["network"], author="Ren\xe9e"
 )
+URL = "https://forge.example/some-author/weather-panel.git"
+PROMPT = asked("for_trust", candidate_of(URL, WEATHER))
 
 
 class Answered(TestCase):

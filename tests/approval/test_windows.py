@@ -9,15 +9,13 @@ from twisted.internet import reactor
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.approval.prompts import Prompts
 from bridge.approval.windows import STYLE, WindowsApprover, message_box
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
-from ..contracts import ApproverContract
+from ..contracts import PROMPT, ApproverContract
 from ..waiting import until
 
-PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
 IDYES, IDNO = 6, 7
 
 

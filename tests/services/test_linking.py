@@ -4,12 +4,13 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import read_records
+from bridge.plugins.policy.rules.table import Hit
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code, shutting_down
 from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import converter, structure
 from bridge.rpc import Registry
-from bridge.services.linking import Linked, WorkTree
+from bridge.services.linking import Linked, LinkResult, WorkTree
 
 from ..pages import Page
 from ..plugins.operations.bench import Bench, files_of, manifest, url_of, write_tree
@@ -136,11 +137,14 @@ class LinkTests(LinkingTestCase):
 
 class RefusedTests(LinkingTestCase):
     def test_policy(self):
-        """A change is refused before the good copy is touched, and nothing is built."""
+        """Each breach is named; the good copy is not touched, and nothing is built."""
         self.linked()
         self.bench.events.clear()
-        self.write("main.ts", "eval('1');\n")
-        self.assertEqual(self.refusal(), "policy: main.ts:1 eval")
+        self.write("main.ts", "eval('1');\n\neval('2');\n")
+        result = self.successResultOf(self.update())
+        hits = [Hit("main.ts", line, "eval") for line in (1, 3)]
+        refused = LinkResult(message="policy: main.ts:1 eval", hits=hits)
+        self.assertEqual(result, refused)
         self.assertEqual(self.in_copy(), "export default 1;\n")
         self.assertEqual(self.kept(), [LINK])
         self.assertEqual(self.bench.events, [])
@@ -264,20 +268,6 @@ class CallTests(LinkingTestCase):
         caller = command or self.command
         calling = registry.call("dev", "link", params, caller)
         return Deferred.fromCoroutine(calling)
-
-    def test_refused_for_its_sources(self) -> None:
-        """Every hit of the source policy is reported."""
-        (self.tree / "main.ts").write_text("eval('1');\n\neval('2');\n")
-        answer = self.successResultOf(self.link())
-        self.assertNotIn("linked", answer)
-        self.assertEqual(answer["message"], "policy: main.ts:1 eval")
-        self.assertEqual(
-            answer["hits"],
-            [
-                {"file": "main.ts", "line": 1, "rule": "eval", "why": ""},
-                {"file": "main.ts", "line": 3, "rule": "eval", "why": ""},
-            ],
-        )
 
     def test_defect(self) -> None:
         """A failure of the daemon is logged in full, and reported without detail."""

@@ -177,9 +177,8 @@ class PluginChanges(PluginOperations):
         self._installed.refuse_linked(plugin_id)
         installed = await self._in_thread(self._trees.entry, plugin_id, record)
         version = installed.version if installed else "unknown"
-        prompts = self._prompting.prompts(job)
-        prompt = prompts.update(plugin_id, record.url, version, record.commit)
-        await self._prompting.ask(job, prompt)
+        of = record.url, version, record.commit
+        await self._prompting.ask_to_update(job, plugin_id, *of)
         candidate = await self._fetcher.fetch(job, record.url, pin)
         self._refuse_older(plugin_id, candidate, record, installed)
         await self._prompting.ask_to_rotate(job, candidate, record.key_id)
@@ -270,8 +269,7 @@ class PluginChanges(PluginOperations):
         """
         await job.hold(self._jobs.plugin_lock(plugin_id))
         record = recorded(self._store, plugin_id)
-        prompt = self._prompting.prompts(job).uninstall(plugin_id, record.url)
-        await self._prompting.ask(job, prompt)
+        await self._prompting.ask_to_uninstall(job, plugin_id, record.url)
         await self._installed.begin(job)
         job.reached(Step.REMOVE, f"Removing {plugin_id}")
         aside = await self._in_thread(self._trees.aside, plugin_id)
@@ -285,9 +283,7 @@ class PluginChanges(PluginOperations):
         When it fails, the key is accepted as before, or its durability is not known.
         """
         self._trust.forgetting(key_id)
-        prompts = self._prompting.prompts(job)
-        prompt = prompts.forget_key(key_id, self._trust.label(key_id))
-        await self._prompting.ask(job, prompt)
+        await self._prompting.ask_to_forget(job, key_id)
         await job.hold(self._jobs.commit_lock)
         job.commit()
         await self._store.commit(self._trust.forgetting(key_id))

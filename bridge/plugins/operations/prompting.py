@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
-from attrs import evolve, field
+from attrs import field
 from twisted.logger import Logger
 
 from ...approval.approvers import Approver
-from ...approval.prompts import Offer, Prompt, Prompts, unavailable
+from ...approval.prompts import (
+    LIST_CHARACTERS,
+    Operation,
+    Prompt,
+    Words,
+    detail_lines,
+    host_line,
+    listed,
+    named,
+    path_line,
+    permission_labels,
+    shown,
+    unavailable,
+)
 from ...classes import define
 from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error
@@ -19,17 +33,26 @@ from ..tree.manifest import Manifest, differences
 from .candidate import Candidate
 from .jobs import Job
 
+_LABEL_CHARACTERS: Final = 600
+_CAUTION: Final = "If you did not start this yourself, do not confirm it."
+
 
 @define(eq=False)
 class Prompting:
     """
     Asks the user an operation's questions, and reports that to pages.
 
-    One is open at a time; one that was not shown yet goes with its page.
+    One is open at a time; one that was not shown yet goes with its page.  Each method
+    fails with ``BridgeError`` unless the user has confirmed: ``denied``, of a key
+    ``not_trusted``, or ``approval_unavailable``.
+
+    :ivar application: What users know the host application by.
+    :ivar words: What its permissions mean.
     """
 
     _approver: Approver
-    _prompts: Prompts
+    _application: str
+    _words: Words
     _trust: Trust
     _turn: Shares = field(
         factory=lambda: Shares("prompts", 1, PROMPTS_WAITING, PROMPTS_WAITING),
@@ -38,16 +61,194 @@ class Prompting:
 
     _log: ClassVar[Logger] = Logger()
 
-    def prompts(self, job: Job) -> Prompts:
-        """Return the texts of a job's questions, which name who has asked for it."""
-        return evolve(self._prompts, from_page=job.request.from_page)
-
-    async def ask(self, job: Job, prompt: Prompt) -> None:
+    async def ask_to_install(
+        self, job: Job, url: str, directory: str, found: Manifest | None
+    ) -> None:
         """
-        Wait until the user has confirmed.
+        Ask whether to install what is at ``url``.
 
-        :raise BridgeError: ``denied`` or ``approval_unavailable``.
+        :param directory: Where plugins are kept.
+        :param found: What is there, if a preview has checked it.
         """
+        which, can, places = "a plugin", "", self._runs + path_line(url)
+        places += f"\nKept in: {shown(directory, LIST_CHARACTERS)}"
+        if found is not None:
+            which, can = f"the plugin {shown(found.id)}", f"\n{self._can(found)}"
+            places = self._details(found, places)
+        prompt = Prompt(
+            Operation.INSTALL,
+            f"Install {which}?",
+            f"{host_line(url)}{can}\n{self._asks(job)} install a plugin.",
+            _CAUTION,
+            places,
+        )
+        await self._ask(job, prompt)
+
+    async def ask_for_permissions(self, job: Job, candidate: Candidate) -> None:
+        """
+        Ask when a plugin that is to be installed declares anything.
+
+        The question about its key shows that too, so this one is for known keys.
+        """
+        found, url = candidate.manifest, candidate.url
+        if not differences(None, found).grows:
+            return
+        prompt = Prompt(
+            Operation.MORE_PERMISSIONS,
+            f"Install {shown(found.id)} with these permissions?",
+            f"{host_line(url)}\n{self._can(found)}\n{self._asks(job)} install this "
+            "plugin.",
+            "Confirm only if you want all of this. If not, nothing is installed.",
+            self._details(found, path_line(url)),
+        )
+        await self._ask(job, prompt)
+
+    async def ask_to_update(
+        self, job: Job, plugin_id: str, url: str, version: str, commit: str
+    ) -> None:
+        """Ask whether to fetch ``plugin_id`` again, over this version and commit."""
+        prompt = Prompt(
+            Operation.UPDATE,
+            f"Update the plugin {shown(plugin_id)}?",
+            f"{host_line(url)}\n{self._asks(job)} update this plugin.",
+            _CAUTION,
+            f"{self._runs}{path_line(url)}\n"
+            f"Installed now: version {shown(version)}, commit {shown(commit)}",
+        )
+        await self._ask(job, prompt)
+
+    async def ask_to_grow(
+        self, job: Job, candidate: Candidate, old: Manifest | None
+    ) -> None:
+        """
+        Ask when a new version declares more than the installed one.
+
+        :param old: The installed manifest; ``None`` when it can't be trusted, and so
+            everything is new.
+        """
+        new, url = candidate.manifest, candidate.url
+        gains = differences(old, new)
+        if not gains.grows:
+            return
+        can = permission_labels(self._words, gains, new=True)
+        lines = detail_lines(self._words, gains, new=True)
+        former = shown(old.version) if old else "unknown"
+        versions = f"Update from version {former} to {shown(new.version)}"
+        prompt = Prompt(
+            Operation.MORE_PERMISSIONS,
+            f"Let {shown(new.id)} do more?",
+            f"{host_line(url)}\n{can}\n{self._asks(job)} update this plugin.",
+            "Confirm only if you want all of this. If you do not, the installed "
+            "version stays as it is.",
+            "\n".join([*lines, path_line(url), versions]),
+        )
+        await self._ask(job, prompt)
+
+    async def ask_to_uninstall(self, job: Job, plugin_id: str, url: str) -> None:
+        """Ask whether to delete ``plugin_id`` and its settings."""
+        prompt = Prompt(
+            Operation.UNINSTALL,
+            f"Uninstall the plugin {shown(plugin_id)}?",
+            f"{host_line(url)}\n{self._asks(job)} uninstall this plugin, which came "
+            "from there. Its files and its settings will be deleted.",
+            _CAUTION,
+            path_line(url),
+        )
+        await self._ask(job, prompt)
+
+    async def ask_for_trust(
+        self, job: Job, candidate: Candidate, *, is_known: bool = False
+    ) -> bool:
+        """
+        Ask whether to accept the author's key, when that is new.
+
+        :param is_known: Whether the user has seen what the plugin wants to do.
+        :return: Whether the user has accepted it now.
+        """
+        key_id, found = candidate.signed.key_id, candidate.manifest
+        if self._trust.is_trusted(key_id):
+            return False
+        can = "" if is_known else f"\n{self._can(found)}"
+        path = path_line(candidate.url)
+        prompt = Prompt(
+            Operation.TRUST_KEY,
+            f"Trust a new signing key for {shown(found.id)}?",
+            f"{host_line(candidate.url)}\nKey: {shown(key_id)}{can}\n"
+            f"{self._asks(job)} accept this new key.",
+            "Confirm only if the author published this fingerprint. You will not be "
+            "asked about it again.",
+            f"{path}\n{_which(found)}" if is_known else self._details(found, path),
+        )
+        await self._ask_for_key(job, prompt)
+        return True
+
+    async def ask_to_rotate(self, job: Job, candidate: Candidate, old: str) -> None:
+        """Ask whether a plugin may change from the key ``old``, if any, to another."""
+        new, url = candidate.signed.key_id, candidate.url
+        if old in ("", new):
+            return
+        prompt = Prompt(
+            Operation.ROTATE_KEY,
+            f"Accept another signing key for {shown(candidate.manifest.id)}?",
+            f"{host_line(url)}\nIts author may have changed keys, or somebody else may "
+            f"be publishing in the author's name.\nOld key: {shown(old)}\n"
+            f"New key: {shown(new)}\n{self._asks(job)} update this plugin.",
+            "Confirm only if the author announced the new key.",
+            path_line(url),
+        )
+        await self._ask_for_key(job, prompt)
+
+    async def ask_to_forget(self, job: Job, key_id: str) -> None:
+        """Ask whether to stop accepting a key."""
+        label = shown(self._trust.label(key_id), _LABEL_CHARACTERS)
+        prompt = Prompt(
+            Operation.FORGET_KEY,
+            "Stop trusting a signing key?",
+            f"Key: {shown(key_id)}\n{self._asks(job)} forget this key. No plugin is "
+            "uninstalled; the next one signed with it will ask again.",
+            _CAUTION,
+            f"First accepted for: {label}",
+        )
+        await self._ask(job, prompt)
+
+    async def ask_to_reach(self, job: Job, url: str, addresses: Iterable[str]) -> None:
+        """
+        Ask whether a preview may connect to a private network, this one time.
+
+        :param addresses: What the host's name stands for; none when it is a private
+            name itself.
+        """
+        found = list(addresses)
+        address = f"Address: {listed(found)}\n" if found else ""
+        prompt = Prompt(
+            Operation.PRIVATE_HOST,
+            "Connect to your own network?",
+            f"{host_line(url)}\n{self._asks(job)} look at a plugin on this host, which "
+            "is not on the public internet. It may connect for this preview only, and "
+            "nothing is installed.",
+            _CAUTION,
+            f"{address}{path_line(url)}",
+        )
+        await self._ask(job, prompt)
+
+    def _asks(self, job: Job) -> str:
+        if job.request.from_page:
+            return f"A page of {shown(self._application)} asks to"
+        return "A command in a terminal asks to"
+
+    @property
+    def _runs(self) -> str:
+        return f"Its code will run inside {shown(self._application)}.\n"
+
+    def _can(self, found: Manifest) -> str:
+        return permission_labels(self._words, differences(None, found), new=False)
+
+    def _details(self, found: Manifest, places: str) -> str:
+        """Lines: all that a plugin wants to do, and then which one it is."""
+        wants = detail_lines(self._words, differences(None, found), new=False)
+        return "\n".join([*wants, places, _which(found)])
+
+    async def _ask(self, job: Job, prompt: Prompt) -> None:
         job.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
         try:
             await job.until(lambda: self._asked(job, prompt))
@@ -64,86 +265,9 @@ class Prompting:
         async with self._turn.place(job.request.caller, reads=False):
             await self._approver.approve(prompt)
 
-    async def ask_to_install(
-        self, job: Job, url: str, directory: str, shown: Manifest | None
-    ) -> None:
-        """
-        Ask whether to install what is at ``url``.
-
-        :param directory: Where plugins are kept.
-        :param shown: What is there, if a preview has checked it.
-        :raise BridgeError: See ``ask``.
-        """
-        offer = None if shown is None else _offer(shown)
-        await self.ask(job, self.prompts(job).install(url, directory, offer))
-
-    async def ask_for_trust(
-        self, job: Job, candidate: Candidate, *, is_known: bool = False
-    ) -> bool:
-        """
-        Ask when the author's key is new.
-
-        :param is_known: Whether the user has seen what the plugin wants to do.
-        :return: Whether the user has accepted it now.
-        :raise BridgeError: ``not_trusted`` or ``approval_unavailable``.
-        """
-        if self._trust.is_trusted(candidate.signed.key_id):
-            return False
-        offer, key_id = _offer(candidate.manifest), candidate.signed.key_id
-        prompt = self.prompts(job).trust_key(
-            candidate.url, key_id, offer, is_known=is_known
-        )
-        await self._ask_for_key(job, prompt)
-        return True
-
-    async def ask_for_permissions(self, job: Job, candidate: Candidate) -> None:
-        """
-        Ask when a plugin that is to be installed declares anything.
-
-        The question about its key shows that too, so this one is for known keys.
-
-        :raise BridgeError: ``denied`` or ``approval_unavailable``.
-        """
-        if differences(None, candidate.manifest).grows:
-            offer = _offer(candidate.manifest)
-            await self.ask(job, self.prompts(job).declared(candidate.url, offer))
-
-    async def ask_to_rotate(self, job: Job, candidate: Candidate, old: str) -> None:
-        """
-        Ask whether a plugin may change from the key ``old``, if it has one, to another.
-
-        :raise BridgeError: See ``ask_for_trust``.
-        """
-        new = candidate.signed.key_id
-        if old not in ("", new):
-            prompt = self.prompts(job).rotate_key(
-                candidate.manifest.id, candidate.url, old, new
-            )
-            await self._ask_for_key(job, prompt)
-
-    async def ask_to_grow(
-        self, job: Job, candidate: Candidate, old: Manifest | None
-    ) -> None:
-        """
-        Ask when a new version declares more than the installed one.
-
-        :param old: The installed manifest; ``None`` when it can't be trusted, and so
-            everything is new.
-        :raise BridgeError: ``denied`` or ``approval_unavailable``.
-        """
-        new = candidate.manifest
-        found = differences(old, new)
-        if not found.grows:
-            return
-        version = old.version if old else "unknown"
-        prompt = self.prompts(job).grow(
-            new.id, candidate.url, old=version, new=new.version, gains=found
-        )
-        await self.ask(job, prompt)
-
     async def _ask_for_key(self, job: Job, prompt: Prompt) -> None:
         try:
-            await self.ask(job, prompt)
+            await self._ask(job, prompt)
         except BridgeError as e:
             if not e.message.startswith(f"{Prefix.DENIED}:"):
                 raise
@@ -151,7 +275,10 @@ class Prompting:
             raise plugin_error(Prefix.NOT_TRUSTED, why) from None
 
 
-def _offer(manifest: Manifest) -> Offer:
-    author = manifest.author or ""
-    declared = differences(None, manifest)
-    return Offer(manifest.id, manifest.name, manifest.version, author, declared)
+def _which(found: Manifest) -> str:
+    """Say which plugin it is; what its author wrote is in quotes."""
+    by = f'\nby "{named(found.author)}"' if found.author else ""
+    return (
+        f"Plugin: {shown(found.id)}, version {shown(found.version)}\n"
+        f'named "{named(found.name)}"{by}'
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from attrs import field, fields
 
-from ...approval.wording import Difference, Differences
+from ...approval.prompts import Difference, Differences
 from ...classes import frozen
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error

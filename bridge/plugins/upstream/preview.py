@@ -17,7 +17,7 @@ from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from ...approval.wording import Differences
+from ...approval.prompts import Differences
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...http.target import NotPublicError, read_url
@@ -230,9 +230,8 @@ class Previewer(PluginOperations):
         """Ask whether this host may be reached, this once."""
         if not self._may_ask:
             raise _private("private hosts are not allowed")
-        prompt = self._prompting.prompts(job).reach_host(url, addresses)
         try:
-            await self._prompting.ask(job, prompt)
+            await self._prompting.ask_to_reach(job, url, addresses)
         except BridgeError as e:
             job.raise_if_stopping()
             asked = not e.message.startswith(f"{Prefix.APPROVAL_UNAVAILABLE}:")

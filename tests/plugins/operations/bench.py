@@ -14,13 +14,14 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 from attrs import define, evolve, field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Prompts, denied, unavailable
+from bridge.approval.prompts import Operation, Prompt, denied, unavailable
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
@@ -30,7 +31,7 @@ from bridge.plugins.installed.records import Trust, read_records
 from bridge.plugins.installed.trees import Trees
 from bridge.plugins.operations.candidate import Candidate, CandidateFetcher, Pin
 from bridge.plugins.operations.changes import PluginChanges
-from bridge.plugins.operations.jobs import Jobs
+from bridge.plugins.operations.jobs import Job, Jobs, Request
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet
@@ -144,10 +145,13 @@ def write_tree(
         sign(root, signed_as, PROFILE, seed, signed_at)
 
 
-def previewed(url: str, pin: Pin, root: Path, manifest: Manifest) -> Candidate:
-    """What a preview keeps."""
-    signed = Signed(KEY, "", NOW, pin.digest)
-    return Candidate(root, Tree({}), url, pin.commit, manifest, signed)
+def candidate_of(
+    url: str, found: Manifest, key_id: str = KEY, root: Path = Path(), pin: Any = None
+) -> Candidate:
+    """A candidate with a manifest, signed by a key; without files."""
+    commit, digest = (pin.commit, pin.digest) if pin else (COMMIT, "")
+    signed = Signed(key_id, "", NOW, digest)
+    return Candidate(root, Tree({}), url, commit, found, signed)
 
 
 @define(eq=False)
@@ -175,6 +179,25 @@ class FakeApprover:
             self.open.append(question)
             return question
         return fail(answer)
+
+
+def asked(question: str, *args: Any, label: str = "", **kwargs: Any) -> Prompt:
+    """
+    What the user is asked: the prompt of a question.
+
+    :param question: The name of the method after ``ask_``.
+    :param label: What the key was first accepted for that is to be forgotten.
+    """
+    approver = FakeApprover()
+    trust: Any = Mock(is_trusted=lambda _: False, label=lambda _: label)
+    words = PROFILE.permission_words
+    prompting = Prompting(approver, "Sample Host", words, trust)
+    job = Job(Request(Operation.INSTALL), lambda _: None)
+    asking = getattr(prompting, f"ask_{question}")(job, *args, **kwargs)
+    Deferred.fromCoroutine(asking)
+    prompt: Prompt
+    (prompt,) = approver.prompts
+    return prompt
 
 
 def no_desktop() -> Exception:
@@ -262,8 +285,8 @@ class Bench:
         self.settlement = InstalledSet(*built, self.journal)
         parts = (trees, clock, self.now, threads)
         self.fetcher = CandidateFetcher(*(self.cloner, self.scanner, *parts))
-        prompts = Prompts("Sample Host", PROFILE.permission_words)
-        self.prompting = Prompting(self.approver, prompts, self.trust)
+        words = PROFILE.permission_words
+        self.prompting = Prompting(self.approver, "Sample Host", words, self.trust)
         shared = self.jobs, self.prompting, self.fetcher, self.trust, store, trees
         changes = PluginChanges(*shared, threads, self.settlement)
         parts = (lambda _: self.cloner, True, clock)
@@ -347,7 +370,8 @@ class Bench:
         root = self.trees.fresh()
         shutil.copytree(self.repositories / name, root)
         shown = load_manifest(read_tree(root), PROFILE)
-        self.fetcher.keep(previewed(url_of(name), self.pin_of(name), root, shown))
+        how: Any = {"root": root, "pin": self.pin_of(name)}
+        self.fetcher.keep(candidate_of(url_of(name), shown, **how))
         return root
 
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:

@@ -23,8 +23,8 @@ from .bench import (
     OTHER_KEY,
     OTHER_SEED,
     Bench,
+    candidate_of,
     files_of,
-    previewed,
     url_of,
     write_tree,
 )
@@ -194,7 +194,7 @@ class KeptTreeTests(SynchronousTestCase):
     def keep(self, pin: Pin = PIN) -> Path:
         root = self.bench.trees.fresh()
         root.mkdir()
-        until = self.fetcher.keep(previewed(GOOD, pin, root, MANIFEST))
+        until = self.fetcher.keep(candidate_of(GOOD, MANIFEST, root=root, pin=pin))
         self.assertEqual(until, int((NOW + limits.PREVIEW_KEPT_SECONDS) * 1000))
         return root
 

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import Difference
+from bridge.approval.prompts import Difference
 from bridge.plugins.tree import manifest
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
