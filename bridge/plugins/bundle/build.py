@@ -248,10 +248,9 @@ class _BuildRun:
         else:
             table = module_table(self.directories)
         # The bundler gets it from memory, and looks up that it is there.
-        content = await self.in_thread(table.text.encode)
-        self.sources.files[TABLE_FILE] = content
+        self.sources.files[TABLE_FILE] = table.text
         place = self.builder.paths.data.root / TABLE_FILE
-        await self.in_thread(replace_file, place, content)
+        await self.in_thread(replace_file, place, table.text)
         bundle = await bundling.bundle(host_target(profile), table.imports)
         for directory, size in bundle.map.shares.items():
             if plugin_of(directory) in self.needed:

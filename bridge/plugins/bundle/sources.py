@@ -172,7 +172,7 @@ class Text:
     :ivar size: How many bytes of a bundle or its map it takes.
     """
 
-    fields: str
+    fields: bytes
     size: int
 
 
@@ -184,7 +184,7 @@ class Table:
     :ivar text: TypeScript.
     """
 
-    text: str
+    text: bytes
     imports: frozenset[str]
 
 
@@ -211,7 +211,7 @@ def module_table(directories: Iterable[str]) -> Table:
         entries.append(f"{{ manifest: m{n}, plugin: p{n} }}")
         imports += [entry, manifest]
     lines.append(f"export const COMPILED_PLUGINS = [{', '.join(entries)}] as const;")
-    return Table("\n".join(lines) + "\n", frozenset(imports))
+    return Table("\n".join([*lines, ""]).encode(), frozenset(imports))
 
 
 def text_of(one: Bundle) -> Text:
@@ -222,10 +222,11 @@ def text_of(one: Bundle) -> Text:
         ``plugin``.
     """
     source_map = {"sources": one.map.sources, "mappings": one.map.mappings}
-    text, about = _literal(one.script.decode()), _literal(source_map)
-    fields = f"text: {text}, map: {about}"
+    text = dumps(one.script.decode())
+    fields = b"text: %b, map: %b" % (text, dumps(source_map))
     # The table is a source of the bundle's map.
-    return Text(fields, max([len(dumps(fields)), *one.map.shares.values()]))
+    size = len(dumps(fields.decode()))
+    return Text(fields, max([size, *one.map.shares.values()]))
 
 
 def text_table(texts: Mapping[str, Text], runtime: bytes) -> Table:
@@ -236,16 +237,15 @@ def text_table(texts: Mapping[str, Text], runtime: bytes) -> Table:
     :param runtime: The script that has to run before a plugin's.
     :raise ValueError: See ``module_table``.
     """
-    lines, entries, imports = [_HEADER], [], []
+    lines, rows, imports = [_HEADER.encode()], [], []
     for n, directory in enumerate(_ordered(texts)):
         manifest = f"plugins/{directory}/{MANIFEST_FILE}"
-        lines.append(f"import m{n} from '../{manifest}';")
-        entries.append(f"{{ manifest: m{n}, {texts[directory].fields} }}")
+        lines.append(f"import m{n} from '../{manifest}';".encode())
+        rows.append(b"  { manifest: m%d, %b },\n" % (n, texts[directory].fields))
         imports.append(manifest)
-    rows = "".join(f"  {entry},\n" for entry in entries)
-    lines.append(f"export const COMPILED_PLUGINS = [\n{rows}] as const;")
-    lines.append(f"export const REALM_RUNTIME = {_literal(runtime.decode())};")
-    return Table("\n".join(lines) + "\n", frozenset(imports))
+    lines.append(b"export const COMPILED_PLUGINS = [\n%b] as const;" % b"".join(rows))
+    lines.append(b"export const REALM_RUNTIME = %b;\n" % dumps(runtime.decode()))
+    return Table(b"\n".join(lines), frozenset(imports))
 
 
 def _ordered(directories: Iterable[str]) -> list[str]:
@@ -253,7 +253,3 @@ def _ordered(directories: Iterable[str]) -> list[str]:
     if not all(is_usable_id(plugin_of(directory)) for directory in ordered):
         raise ValueError("not a plugin id")
     return ordered
-
-
-def _literal(value: object) -> str:
-    return dumps(value).decode()

@@ -249,7 +249,7 @@ class TableTests(SynchronousTestCase):
         """Nothing but an id becomes code, even if somebody forgot to check."""
         evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")
         for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
-            texts = {name: Text("", 0)}
+            texts = {name: Text(b"", 0)}
             for write in (module_table, lambda names: text_table(names, b"")):
                 error = self.assertRaises(ValueError, write, texts)
                 self.assertEqual(str(error), "not a plugin id", name)
