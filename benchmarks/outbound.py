@@ -16,8 +16,9 @@ from twisted.web.server import Site
 
 from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient
-from bridge.http.target import AddressPolicy, read_url
-from bridge.outbound.fetcher import HttpFetcher, make_request
+from bridge.http.target import AddressPolicy
+from bridge.rpc import HTTP_CALLER
+from bridge.services.outbound import FetchParams, Outbound
 
 from .table import Row
 
@@ -53,12 +54,10 @@ async def rows(net: Any) -> list[Row]:
     pool.start()
     policy = AddressPolicy(also=frozenset({(HERE, number)}))
     client = HttpClient(net, pool.call)
-    fetcher = HttpFetcher(policy, net, pool.call, client)
+    service = Outbound(policy, net, pool.call, client)
 
     async def ours(url: str) -> Fragment:
-        request = make_request(read_url(url), "GET", {}, "", None)
-        _, text = await fetcher.fetch(request, None)
-        return text
+        return (await service.fetch(FetchParams(url), HTTP_CALLER)).body
 
     async def plain(url: str) -> str:
         response = await treq.get(url, persistent=False)

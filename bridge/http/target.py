@@ -88,14 +88,12 @@ class CheckedRequest:
 
     :ivar headers: Names and values, defaults included.
     :ivar body: Empty when there is none.
-    :ivar seconds: How long the whole exchange may take.
     """
 
     target: Target
     method: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    seconds: float
 
 
 def read_url(url: str) -> Target:

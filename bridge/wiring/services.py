@@ -16,7 +16,6 @@ from ..concurrency.threads import Pool
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..http.target import AddressPolicy
-from ..outbound.fetcher import HttpFetcher
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..rpc import Hub, Registry
 from ..services.logs import Logs
@@ -138,17 +137,17 @@ def make_services(
     osc.restore()
     core.hub.on_join(osc.joined)
     in_thread = core.threads.fetches.call
-    fetcher = HttpFetcher(AddressPolicy(), core.reactor, in_thread, core.client)
+    outbound = Outbound(AddressPolicy(), core.reactor, in_thread, core.client)
     sql = _make_sql(core)
 
     core.offer("logs", logs)
     core.offer("notify", Notify(fanout, profile.application, profile.sink_aliases))
     core.offer("osc", osc)
-    core.offer("outbound", Outbound(fetcher))
+    core.offer("outbound", outbound)
     core.offer("sql", sql)
     core.offer("state", State(core.store, core.paths.data.state))
     finish: list[Callable[[], object]] = [osc.close, sql.close]
-    finish += [fetcher.close, fanout.close]
+    finish += [outbound.close, fanout.close]
     if core.config.dev:
         remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor)
         core.offer("remote", remote)

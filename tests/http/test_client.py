@@ -16,9 +16,9 @@ from bridge.protocol.errors import BridgeError, Code
 
 from ..certificates import without_alternative_names
 from ..directories import fresh_directory
-from ..outbound import servers
-from ..outbound.servers import HERE, OutboundCase, responding
 from ..reactors import reactor
+from . import servers
+from .servers import HERE, OutboundCase, responding
 
 NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
 

@@ -14,7 +14,7 @@ from bridge.http.exchange import Guarded
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import OUTBOUND_INTERIM_HEADS
 
-from ..outbound.servers import HERE, OutboundCase, responding, sending
+from .servers import HERE, OutboundCase, responding, sending
 
 
 class RequestTests(OutboundCase):

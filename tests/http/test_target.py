@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,9 @@ from bridge.http.target import (
     is_public,
     read_url,
 )
-from bridge.outbound.fetcher import HttpFetcher, make_request
 from bridge.protocol.errors import BridgeError, Code
+from bridge.rpc import HTTP_CALLER
+from bridge.services.outbound import FetchParams, Outbound
 
 WIDE = {narrow: narrow + 0xFEE0 for narrow in range(0x21, 0x7F)}
 LOOPBACK = """
@@ -205,14 +207,9 @@ class DialTests(SynchronousTestCase):
             return succeed(answers)
 
         client = HttpClient(memory, execute, look_up=look_up)
-        fetcher = HttpFetcher(AddressPolicy(), memory, execute, client)
-        try:
-            target = read_url(url)
-            fetcher.policy.check_target(target)
-        except BridgeError:
-            return []
-        request = make_request(target, "GET", {}, "", None)
-        work = Deferred.fromCoroutine(fetcher.fetch(request, None))
+        service = Outbound(AddressPolicy(), memory, execute, client)
+        fetching: Any = service.fetch(FetchParams(url), HTTP_CALLER)
+        work = Deferred.fromCoroutine(fetching)
         for number in range(len(answers) + 1):
             if number < len(memory.tcpClients):
                 factory = memory.tcpClients[number][2]

@@ -257,7 +257,7 @@ class Server:
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[Head, bytes]:
         target = read_url(self._url + path)
         headers = (*_HEADERS, *[_OF_A_REQUEST] * bool(body))
-        request = CheckedRequest(target, method, headers, body, self._limits.seconds)
+        request = CheckedRequest(target, method, headers, body)
         try:
             if self._connections is None:
                 self._connections = await self._client.connect(

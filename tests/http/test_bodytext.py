@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from orjson import Fragment
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.outbound import bodytext
+from bridge.http import bodytext
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.strictjson import dumps, loads
 

@@ -10,7 +10,7 @@ from twisted.internet import reactor, task
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import MIB
 
-from ..outbound.servers import HERE, Answer, OutboundCase, responding, sending
+from .servers import HERE, Answer, OutboundCase, responding, sending
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

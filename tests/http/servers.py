@@ -14,7 +14,6 @@ from zope.interface import implementer
 from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient
 from bridge.http.target import AddressPolicy
-from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
 from bridge.rpc import HTTP_CALLER
@@ -156,7 +155,7 @@ class Certificates:
 
 
 class OutboundCase(TestCase):
-    """The service over a real fetcher, called as a page's request is."""
+    """The service over real servers, called as a page's request is."""
 
     timeout = 60
 
@@ -171,8 +170,8 @@ class OutboundCase(TestCase):
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         return succeed(self.names.get(host, []))
 
-    def fetcher(self, look_up: Any = None) -> HttpFetcher:
-        """Make a fetcher that reaches what has been allowed so far."""
+    def service(self, look_up: Any = None) -> Outbound:
+        """Make a service that reaches what has been allowed so far."""
         ca_file = None
         if self.trusted:
             ca_file = fresh_directory(self) / "trusted.pem"
@@ -180,9 +179,9 @@ class OutboundCase(TestCase):
         client = HttpClient(reactor, self.pool.call, look_up or self.look_up)
         client = client.trusting(ca_file)
         policy = AddressPolicy(also=frozenset(self.allowed))
-        fetcher = HttpFetcher(policy, client._reactor, self.pool.call, client)
-        self.addCleanup(fetcher.close)
-        return fetcher
+        service = Outbound(policy, client._reactor, self.pool.call, client)
+        self.addCleanup(service.close)
+        return service
 
     def serve(
         self, answer: Answer, tls: Any = None, greets: bool = False, interface=HERE
@@ -194,10 +193,10 @@ class OutboundCase(TestCase):
         self.allowed.add((interface, port))
         return port
 
-    def calling(self, params, fetcher=None, caller=HTTP_CALLER):
+    def calling(self, params, service=None, caller=HTTP_CALLER):
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = CheckedRegistry()
-        registry.register("outbound", Outbound(fetcher or self.fetcher()))
+        registry.register("outbound", service or self.service())
         call = registry.call("outbound", "fetch", params, caller)
         answering = Deferred.fromCoroutine(call)
         return answering.addCallback(lambda result: loads(dumps(result)))
