@@ -136,7 +136,7 @@ def _paths(root: Path) -> Iterator[str]:
     folders = [""]
     # The list grows while it is walked: by the folders found in a folder.
     for folder in folders:
-        for entry in _entries(root / folder, folder):
+        for entry in _entries(os.path.join(root, folder), folder):
             path = folder + entry.name
             if entry.is_symlink():
                 raise refused(path, "symlink")
@@ -153,7 +153,7 @@ def _paths(root: Path) -> Iterator[str]:
 
 def _content(root: Path, path: str, most: int) -> bytes:
     try:
-        return read_bounded(root / path, most)
+        return read_bounded(os.path.join(root, path), most)
     except NotRegularError:
         raise refused(path, "not a regular file") from None
     except TooLargeError:
@@ -162,7 +162,7 @@ def _content(root: Path, path: str, most: int) -> bytes:
         raise unreadable(path, e) from None
 
 
-def _entries(directory: Path, folder: str) -> Iterator[os.DirEntry[str]]:
+def _entries(directory: str, folder: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
             yield from entries
