@@ -16,9 +16,6 @@ from typing import Any, Final
 
 from twisted.internet.error import ReactorNotRunning
 
-PYTHON_IS_CHILD: Final = sys.platform != "win32"
-"""Whether a Python that is started has the child's id; on Windows a launcher may."""
-
 
 def limit_process(pid: int | None, memory_bytes: int, cpu_seconds: int) -> None:
     """

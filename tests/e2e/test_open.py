@@ -2,13 +2,23 @@
 
 import os
 import signal
+import socket
 from contextlib import AbstractContextManager
 
-from bridge.system.locks import is_held
+from bridge.system.locks import holder, is_held
 
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import Command, HomeCase, command, on_a_terminal, running, set_up, started
+from .daemon import (
+    Command,
+    HomeCase,
+    command,
+    on_a_terminal,
+    run,
+    running,
+    set_up,
+    started,
+)
 
 
 class OpenTests(HomeCase):
@@ -53,6 +63,15 @@ class OpenTests(HomeCase):
             command.wait_for("^Open  ")
             self.assertEqual(command.stop(signal.SIGINT), 0)
 
+    def test_attack_package_in_the_working_directory(self) -> None:
+        """``open`` starts no Python that might import it: it is the daemon itself."""
+        set_up(self.home)
+        with self.opened() as command:
+            command.wait_for("^Open  ")
+            self.assertEqual(holder(self.data / "lock"), command.process.pid)
+            command.stop(signal.SIGINT)
+        self.assertEqual(command.lines[-1], "Ctrl-C ends it.\n")
+
     def test_killed(self) -> None:
         """A daemon that it started does not outlive it, even when it is killed."""
         set_up(self.home)
@@ -94,3 +113,9 @@ class OpenTests(HomeCase):
         with self.opened("--host=vrcnext") as command:
             command.wait_for("VRCNext shows its page itself; .*--host reference")
             self.assertEqual(command.wait(), 1)
+        set_up(self.home)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            listen = f"127.0.0.1:{taken.getsockname()[1]}"
+            done = run(self.home, "open", *self.where, more={"BRIDGE_LISTEN": listen})
+        self.assertRegex(done.stderr, f"^plugin-bridge open: cannot listen on {listen}")
+        self.assertEqual(done.returncode, 1)

@@ -17,8 +17,9 @@ from typing import Any, Final
 import click
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import globalLogBeginner
 
-from ...demo.child import spawn_daemon
+from ... import tap
 from ...demo.forge import make_authority, publish_sample, start_forge
 from ...plugins.esbuild.executable import pin_for
 from ...protocol.errors import UserError
@@ -26,9 +27,10 @@ from ...protocol.limits import BUILD_SECONDS
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.service import wake
 from ...provision.setup import Setup, needs_npm
-from ...settings.options import Paths, locate
+from ...settings.config import Config
+from ...settings.options import Paths, daemon_command, locate, parsed
 from ...system.locks import holder, is_held
-from ...system.processes import PYTHON_IS_CHILD, ends_with_terminal, on_hangup, stop
+from ...system.processes import ends_with_terminal, on_hangup, stop
 from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
@@ -192,70 +194,70 @@ def show_page(
     """
 
     async def shown() -> None:
-        died = await daemon_of(reactor, place, options)
-        await _until(
-            reactor,
-            lambda: died.called or place.bundle.exists(),
-            BUILD_SECONDS,
-            "no bundle was built",
-            f"run: plugin-bridge doctor {place.typed}",
-        )
-        if not died.called:
-            address = serve()
-            print_line(words(address))
-            if browses:
-                browse(reactor, place, address)
-        await died
-        # Ctrl-C in a terminal reaches both, and the daemon may be seen to end first.
-        await deferLater(reactor, _LOOK_SECONDS)
-        raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
+        await find_daemon(reactor, place, options)
+        what_next = f"run: plugin-bridge doctor {place.typed}"
+        why = "no bundle was built"
+        await _until(reactor, place.bundle, BUILD_SECONDS, why, what_next)
+        address = serve()
+        print_line(words(address))
+        if browses:
+            browse(reactor, place, address)
+        await Deferred[None]()
 
     with suppress(KeyboardInterrupt):
         run_once(reactor, shown)
 
 
-async def daemon_of(
-    reactor: Any, place: Paths, options: Sequence[str]
-) -> Deferred[None]:
+async def find_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> None:
     """
-    Find the daemon that runs, or start one, which the reactor's shutdown ends.
+    Find the daemon that runs, or start one.
 
-    :return: Fires when a daemon that was started dies.
     :raise UserError: There is none, or not one that ``options`` ask for.
     """
-    data, dev, daemon = place.data, "--dev" in options, None
+    data, dev = place.data, "--dev" in options
     wake(place)
-    if not is_held(data.lock):
-        daemon = spawn_daemon(reactor, place, *options)
-    died = daemon.died if daemon else Deferred[None]()
-    child: Any = daemon and PYTHON_IS_CHILD and daemon.transport
-
-    def runs() -> bool:
-        ours = holder(data.lock) == child.pid if child else is_held(data.lock)
-        return ours and data.address.exists()
-
-    await _until(
-        reactor,
-        lambda: died.called or runs(),
-        _START_SECONDS,
-        "the daemon did not start",
-        f"its log is {data.daemon_log}",
-    )
-    if died.called and is_held(data.lock):
-        # Another ``open`` was faster.
-        return await daemon_of(reactor, place, options)
-    if daemon is None:
+    started = None if is_held(data.lock) else start_daemon(reactor, place, options)
+    if started is not None:
+        print_line("started the daemon")
+        approves_all = started.dev
+    else:
+        why, what_next = "the daemon did not start", f"its log is {data.daemon_log}"
+        await _until(reactor, data.address, _START_SECONDS, why, what_next)
         if dev:
             connect(place, dev=True).close()
         print_line(f"using the daemon that runs at {page_endpoint(place)}")
-    elif died.called:
-        printed = daemon.printed.decode("utf-8", "replace").strip()
-        raise CommandError(f"the daemon did not start: {printed}")
-    else:
-        print_line("started the daemon")
-    if not dev and _approves_all(place):
+        approves_all = _approves_all(place)
+    if approves_all and not dev:
         print_line(f"--dev is on: {UNASKED}")
-    return died
+
+
+def start_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Config | None:
+    """
+    Start a daemon in this process, which the reactor's shutdown ends.
+
+    :return: Its options; ``None`` where another process was faster.
+    :raise UserError: It cannot start.
+    """
+    line = [
+        *place.options,
+        # A variable, or config.toml, may name others.
+        f"--data-dir={place.data.root}",
+        f"--theme-dir={place.theme_dir}",
+        *options,
+    ]
+    given = tap.Options(parsed(daemon_command(), line, f"{PROGRAM} run"))
+    given.parseOptions()
+    try:
+        daemon = tap.assemble(reactor, given)
+    except UserError:
+        if holder(place.data.lock) in (None, os.getpid()):
+            raise
+        return None
+    # The terminal is for its reader; the daemon keeps its log lines itself.
+    globalLogBeginner.beginLoggingTo([], True, redirectStandardIO=False)
+    reactor.addSystemEventTrigger("before", "shutdown", daemon.stopService)
+    daemon.startService()
+    return given.config
 
 
 def _approves_all(place: Paths) -> bool:
@@ -268,10 +270,11 @@ def _approves_all(place: Paths) -> bool:
 
 
 async def _until(
-    reactor: Any, done: Callable[[], bool], seconds: float, why: str, what_next: str
+    reactor: Any, file: Path, seconds: float, why: str, what_next: str
 ) -> None:
+    """Wait until a file is there."""
     end = reactor.seconds() + seconds
-    while not done():
+    while not file.exists():
         if reactor.seconds() > end:
             raise CommandError(f"{why} within {seconds:g} s; {what_next}")
         await deferLater(reactor, _LOOK_SECONDS)
