@@ -21,8 +21,7 @@ ASKED: Final = re.compile(
 )
 
 ELSEWHERE: Final = {
-    "bridge/approval/approvers.py": "which prompt a system has",
-    "bridge/approval/windows.py": "the message box of Windows",
+    "bridge/approval/approvers.py": "which prompt a system has, and a message box",
     "bridge/cli/commands/doctor.py": "which prompt a system has",
     "bridge/settings/host.py": "where a profile's application keeps its files",
     "bridge/plugins/esbuild/executable.py": "which bundler is for it",
