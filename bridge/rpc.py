@@ -21,7 +21,7 @@ from .protocol import frames
 from .protocol.errors import BridgeError, Code, WireString, internal_error
 from .protocol.limits import CALL_SECONDS
 from .protocol.text import nearest
-from .protocol.wire import camel, converter, structure, unstructure
+from .protocol.wire import camel, structure, unstructure
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -244,7 +244,7 @@ def read_arguments(params: Any, kind: type[T]) -> T:
             for name, value in params.items()
             if value is not None or name not in optional
         }
-    return structure(converter, params, kind)
+    return structure(params, kind)
 
 
 class Event(WireString):

@@ -12,7 +12,7 @@ import click
 from ..plugins.installed.records import KEYS, RECORDS, SWITCH
 from ..protocol.errors import BridgeError, Code, Prefix
 from ..protocol.text import PLUGIN_ID, nearest, visible
-from ..protocol.wire import converter, structure
+from ..protocol.wire import structure
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import locate
@@ -134,6 +134,6 @@ def gained(preview: Any, profile: HostProfile) -> list[str]:
     # Most commands need none of it.
     from ..approval.prompts import Differences, gain_lines
 
-    changes = structure(converter, preview["changes"], Differences)
+    changes = structure(preview["changes"], Differences)
     words = profile.permission_words
     return gain_lines(words, changes, _LIST_CHARACTERS)

@@ -20,7 +20,7 @@ from ..classes import frozen
 from .errors import BridgeError, Code, bad_request, forget_traceback, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .strictjson import Size, dumps, is_bounded, loads
-from .wire import Text, converter, structure, unstructure
+from .wire import Text, structure, unstructure
 
 PROTOCOL: Final = "1.0"
 """
@@ -181,7 +181,7 @@ def _structure(value: Any) -> Frame:
         raise bad_request("type: must be hello (first, once), request or logs")
     if known is Request and fields.get("params", {}) is None:
         del fields["params"]
-    return structure(converter, fields, known)
+    return structure(fields, known)
 
 
 def _lenient(text: bytes, size: Size | None) -> Any:

@@ -293,9 +293,10 @@ def _exactly(kind: type, also: type | None = None) -> Read:
     return structure
 
 
-def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
+@cache
+def converter_of(spelling: Callable[[str], str]) -> Converter:
     """
-    Build a converter that coerces nothing; only ``AnyParams`` may have unknown fields.
+    Return a converter that coerces nothing; only ``AnyParams`` may have unknown fields.
 
     :param spelling: From an attribute's name to the field's.
     """
@@ -387,17 +388,16 @@ def _ruled(c: Converter, kind: Any) -> Read:
 
 
 def structure(
-    c: Converter,
     value: Any,
     kind: type[T],
-    spelling: Callable[[str], str] = camel,
     *,
+    spelling: Callable[[str], str] = camel,
     own: bool = False,
 ) -> T:
     """
     Read plain JSON as a class.
 
-    :param spelling: How ``c`` spells fields; refusals name them so.
+    :param spelling: From an attribute's name to the field's.
     :param own: Whether it is the user's own file, so that a refusal names what is
         unknown in it, and what is near.
     :raise BridgeError: ``bad_request``, naming the field and the rule.
@@ -406,7 +406,7 @@ def structure(
     if type(value) is not dict:
         raise bad_request("must be an object")
     try:
-        return c.structure(value, kind)
+        return converter_of(spelling).structure(value, kind)
     except _RuleDefectError as e:
         defect: Exception = e.args[0]
         raise defect from None
@@ -444,7 +444,7 @@ def _step(error: Exception, spelling: Callable[[str], str]) -> str:
     return "[]"  # never the key: a mapping's keys are the caller's
 
 
-converter = make_converter()
+converter = converter_of(camel)
 """The one converter of the wire: camelCase fields, nothing coerced."""
 
 

@@ -27,7 +27,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.text import shown, visible
-from ..protocol.wire import Text, converter, structure, unstructure
+from ..protocol.wire import Text, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import (
     NotRegularError,
@@ -234,7 +234,7 @@ def installed_record(
     try:
         folder = data.checked(folder or data.host)
         content = read_bounded(folder / _RECORD, _RECORD_BYTES)
-        return structure(converter, loads_unique(content), InstalledSources)
+        return structure(loads_unique(content), InstalledSources)
     except (OSError, BridgeError):
         return None
 

@@ -19,7 +19,6 @@ from ..protocol.wire import (
     Lenient,
     MaxItems,
     Text,
-    converter,
     structure,
     unstructure,
 )
@@ -214,7 +213,7 @@ class Notify:
         self, params: SendParams, patch: Any, base: Notification
     ) -> Notification:
         try:
-            message = patched(params, structure(converter, patch, Patch))
+            message = patched(params, structure(patch, Patch))
             return notification(message, self._application, base.sender)
         except BridgeError as e:
             raise BridgeError(e.code, f"overrides: {e.message}") from None

@@ -20,7 +20,6 @@ from ..protocol.wire import (
     MaxItems,
     Range,
     Text,
-    converter,
     structure,
     unstructure,
 )
@@ -237,7 +236,7 @@ class Osc:
         """Listen again on the port that pages held, or had left, when it ended."""
         kept = self._store.get(_NAMESPACE, _KEY)
         try:
-            held = structure(converter, kept, KeptLease)
+            held = structure(kept, KeptLease)
         except BridgeError:  # none was, or another version wrote it
             return
         if held.port not in self._reserved_ports:

@@ -21,7 +21,7 @@ from attrs import evolve, field
 from ..classes import frozen
 from ..datadir.paths import HOST_FILES, REALM_ENTRY
 from ..protocol.errors import BridgeError
-from ..protocol.wire import Text, make_converter, structure
+from ..protocol.wire import Text, structure
 from .config import BY_NAME, SHIPPED, ConfigError, read_toml
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
@@ -41,8 +41,6 @@ _PERMISSIONS = Path(__file__).parent / "permissions.toml"
 
 _SCHEMA_FIELD = "$schema"
 """Names the schema of the file, for editors."""
-
-_as_written = make_converter(spelling=str)
 
 
 @frozen
@@ -279,7 +277,7 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
         raise ConfigError(f"{_SCHEMA_FIELD}: wrong type")
     try:
-        profile = structure(_as_written, fields, HostProfile, str, own=True)
+        profile = structure(fields, HostProfile, spelling=str, own=True)
     except BridgeError as e:
         raise ConfigError(e.message) from None
     words = {**_shipped_words(), **profile.permission_words}
@@ -290,7 +288,7 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
 def _shipped_words() -> dict[str, PermissionWords]:
     text = _PERMISSIONS.read_text("utf-8")
     return {
-        name: structure(_as_written, words, PermissionWords, str)
+        name: structure(words, PermissionWords, spelling=str)
         for name, words in tomllib.loads(text).items()
     }
 

@@ -14,8 +14,7 @@ from bridge.protocol.wire import (
     MaxItems,
     Range,
     Text,
-    converter,
-    make_converter,
+    converter_of,
     structure,
 )
 
@@ -47,7 +46,7 @@ class Note:
 class ConverterTests(SynchronousTestCase):
     def test_makes_what_writes_a_class_once(self) -> None:
         """It takes milliseconds, and cattrs forgets it with each new kind of list."""
-        c = make_converter()
+        c = converter_of(str)
         first = c.get_unstructure_hook(Place)
         c.unstructure([Place("a")], list[Place])
         self.assertIs(c.get_unstructure_hook(Place), first)
@@ -56,7 +55,7 @@ class ConverterTests(SynchronousTestCase):
 class StructureTests(SynchronousTestCase):
     def refusal(self, value: Any) -> str:
         """Return the error that reading ``value`` is refused with."""
-        error = self.assertRaises(BridgeError, structure, converter, value, Note)
+        error = self.assertRaises(BridgeError, structure, value, Note)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return str(error.message)
 
@@ -106,7 +105,7 @@ class StructureTests(SynchronousTestCase):
             {"title": "a", "sinks": value},
         ):
             try:
-                structure(converter, offered, Note)
+                structure(offered, Note)
             except BridgeError:
                 self.assertNotIn(SECRET, self.refusal(offered))
 
@@ -139,7 +138,7 @@ class DefectTests(SynchronousTestCase):
                     (inner, {"text": "a"}),
                     (outer, {"all": [{"text": "a"}]}),
                 ):
-                    self.assertRaises(bug, structure, make_converter(), value, kind)
+                    self.assertRaises(bug, structure, value, kind)
 
     def test_traceback(self) -> None:
         """It has the frame of the rule that failed."""
@@ -149,7 +148,7 @@ class DefectTests(SynchronousTestCase):
             text: Annotated[str, Defective(KeyError)]
 
         try:
-            structure(make_converter(), {"text": "a"}, Kind)
+            structure({"text": "a"}, Kind)
         except KeyError as e:
             frames = traceback.extract_tb(e.__traceback__)
         self.assertEqual(frames[-1].name, "violates")

@@ -8,7 +8,7 @@ from bridge.plugins.policy.rules.table import Hit
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code, shutting_down
 from bridge.protocol.limits import TREE_FILES
-from bridge.protocol.wire import converter, structure
+from bridge.protocol.wire import structure
 from bridge.rpc import Registry
 from bridge.services.linking import Linked, LinkResult, WorkTree
 
@@ -31,7 +31,7 @@ class WorkTreeTests(SynchronousTestCase):
             {"directory": "/a", "files": [str(n) for n in range(TREE_FILES + 1)]},
         ):
             with self.assertRaises(BridgeError) as caught:
-                structure(converter, value, WorkTree)
+                structure(value, WorkTree)
             self.assertNotIn("Zq9", caught.exception.message)
 
 

@@ -16,7 +16,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import timestamp, visible
-from ...protocol.wire import converter, structure, unstructure
+from ...protocol.wire import structure, unstructure
 from ...settings.options import Paths
 from ...store.generations import read_state
 from ...store.tables import DAEMON_PREFIX, HOST, Tables
@@ -145,7 +145,7 @@ def read_export(file: BinaryIO) -> Export:
     try:
         value = loads_unique(content)
         if type(value) is not dict or value.get("version") == VERSION:
-            return structure(converter, value, Export)
+            return structure(value, Export)
     except BridgeError as e:
         raise CommandError(
             f"the file was not written by plugin-bridge export: {e.message}"

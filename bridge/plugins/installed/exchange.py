@@ -34,7 +34,7 @@ from ...protocol.errors import BridgeError, UserError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
-from ...protocol.wire import Text, converter, one_of, structure, unstructure
+from ...protocol.wire import Text, one_of, structure, unstructure
 from ...store.tables import Edit
 from ...system.files import read_bounded, sync_directory, sync_files
 from .records import KEYS, RECORDS, Entries, Former
@@ -204,7 +204,7 @@ class Journal:
         try:
             check(self._path)
             content = read_bounded(self._path, JOURNAL_BYTES)
-            return structure(converter, loads_unique(content), Exchange)
+            return structure(loads_unique(content), Exchange)
         except FileNotFoundError:
             return None
         except NotOwnError as e:

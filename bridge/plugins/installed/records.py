@@ -17,7 +17,7 @@ from attrs import asdict, evolve
 from ...classes import define, frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID, timestamp
-from ...protocol.wire import Text, camel, converter, structure, unstructure
+from ...protocol.wire import Text, camel, structure, unstructure
 from ...store.tables import HOST, Edit, Put, Remove
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def signed_earlier(found: int, highest: int) -> BridgeError:
 def _read(of: str, value: Any) -> AcceptedKey | None:
     """Read a record; ``None``, so not accepted, when it is not of that key."""
     try:
-        key = structure(converter, value, AcceptedKey)
+        key = structure(value, AcceptedKey)
     except BridgeError:
         return None
     # Commands that read records read no signature.

@@ -20,7 +20,6 @@ from ...protocol.wire import (
     MaxItems,
     Text,
     camel,
-    converter,
     structure,
 )
 from ...settings.host import HostProfile
@@ -196,7 +195,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if type(value.pop(SCHEMA_FIELD, "")) is not str:
         raise _invalid(SCHEMA_FIELD, "wrong type")
     try:
-        manifest = structure(converter, value, Manifest)
+        manifest = structure(value, Manifest)
     except BridgeError as e:
         raise plugin_error(Prefix.MANIFEST_INVALID, e.message) from None
     most = limits.MANIFEST_TEXT_CHARACTERS

@@ -37,7 +37,6 @@ from ...protocol.wire import (
     Range,
     Text,
     camel,
-    converter,
     one_of,
     structure,
     unstructure,
@@ -316,7 +315,7 @@ def read_signature(content: bytes) -> SignatureFile:
         raise unsigned(syntax_refusal(SIGNATURE_FILE, content, e.message)) from None
     _check_format(value, content)
     try:
-        return structure(converter, value, SignatureFile)
+        return structure(value, SignatureFile)
     except BridgeError as e:
         raise _unusable(e.message) from None
 

@@ -13,7 +13,7 @@ from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol import frames, wire
+from bridge.protocol import frames
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
@@ -203,8 +203,6 @@ class CallTests(PairedCase):
             raise TypeError(SECRET)
 
         self.patch(Text, "violates", violates)
-        self.patch(wire, "converter", wire.make_converter())
-        self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
         (answer,) = self.wire.got
         self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))

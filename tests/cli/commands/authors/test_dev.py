@@ -14,7 +14,7 @@ from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
 from bridge.pagelog.pagefile import Follower
 from bridge.plugins.policy.rules.table import ADVICE
-from bridge.protocol.wire import converter, structure
+from bridge.protocol.wire import structure
 from bridge.services.linking import WorkTree
 from bridge.settings.options import locate
 
@@ -121,7 +121,7 @@ class LinkTests(CallCase):
 
     def sent(self) -> list[WorkTree]:
         trees = [tree for service, _, tree in self.server.asked if service == "dev"]
-        return [structure(converter, tree, WorkTree) for tree in trees]
+        return [structure(tree, WorkTree) for tree in trees]
 
     def test_tree_is_sent_when_it_is_still(self) -> None:
         """It is sent as it is, and once after each change, not while files change."""
