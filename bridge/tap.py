@@ -35,6 +35,7 @@ from .system.files import is_user
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .system.reactor import run_once, steady_reactor
+from .system.supervision import report_failure
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -154,7 +155,7 @@ def _exit_on_error(make: Callable[[], T]) -> T:
     try:
         return make()
     except UserError as e:
-        supervisor().failed(str(e))
+        report_failure(str(e), supervisor().address)
         raise SystemExit(1) from None
 
 

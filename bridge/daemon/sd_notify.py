@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from ..classes import define
-from ..system.supervision import SOCKET, notify, report_failure
+from ..system.supervision import SOCKET, notify
 
 _INTERVAL: Final = "WATCHDOG_USEC"
 _PROCESS: Final = "WATCHDOG_PID"
@@ -67,10 +67,6 @@ class Supervisor:
     @property
     def _status(self) -> str:
         return f"STATUS={'; '.join(filter(None, (self._where, self._problem)))}"
-
-    def failed(self, reason: str) -> None:
-        """See ``report_failure``."""
-        report_failure(reason, self.address)
 
     def stopping(self) -> None:
         """Send STOPPING; the signs of life continue until ``close``."""

@@ -22,12 +22,13 @@ from ..classes import define
 from ..datadir.ownership import NotOwnError, check, check_above, make_directories
 from ..protocol.errors import UserError
 from ..system.files import (
-    BINARY,
     NO_LINK,
     NO_WAIT,
     RENAMES_OPEN_FILES,
+    NotRegularError,
     is_own,
     make_private,
+    open_regular,
     write_all,
 )
 
@@ -330,13 +331,9 @@ class Follower:
 
 def _opened(path: Path) -> _Generation | None:
     try:
-        # Not blocking: opening a FIFO would wait for its writer forever.
-        fd = os.open(path, os.O_RDONLY | NO_WAIT | BINARY)
+        # Without a buffer, in which what was truncated would still be found.
+        return _Generation(open_regular(path, buffering=0))
     except FileNotFoundError:
         return None
-    with contextlib.ExitStack() as undo:
-        undo.callback(os.close, fd)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise LogFileError(f"{path}: not a regular file")
-        undo.pop_all()
-    return _Generation(os.fdopen(fd, "rb", buffering=0))
+    except NotRegularError:
+        raise LogFileError(f"{path}: not a regular file") from None

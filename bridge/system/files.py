@@ -28,7 +28,7 @@ NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
 """Or opening a named pipe would wait for ever; nothing on Windows, which has none."""
 _NO_INHERIT: Final = getattr(os, "O_CLOEXEC", 0)
 """Closed in what this process starts; on Windows it is anyway."""
-BINARY: Final = getattr(os, "O_BINARY", 0)
+_BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
 
 _SYNCED_AT_ONCE: Final = 8
@@ -36,7 +36,7 @@ _SYNCED_AT_ONCE: Final = 8
 # A link (the second on FreeBSD); a socket, or a device that is not there.
 _NOT_REGULAR: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO})
 
-_READ: Final = os.O_RDONLY | NO_LINK | NO_WAIT | _NO_INHERIT | BINARY
+_READ: Final = os.O_RDONLY | NO_LINK | NO_WAIT | _NO_INHERIT | _BINARY
 _PIECE_BYTES: Final = 1 << 20
 
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"
@@ -54,15 +54,16 @@ class TooLargeError(OSError):
     """A file is larger than its limit."""
 
 
-def open_regular(path: Path | str) -> BinaryIO:
+def open_regular(path: Path | str, buffering: int = -1) -> BinaryIO:
     """
     Open a file to read it, never through a symbolic link.
 
+    :param buffering: See ``open``.
     :raise FileNotFoundError: There is none.
     :raise NotRegularError: It is not a regular file.
     :raise OSError: It cannot be read.
     """
-    return os.fdopen(_opened(path)[0], "rb")
+    return os.fdopen(_opened(path)[0], "rb", buffering)
 
 
 def _opened(path: Path | str) -> tuple[int, int]:
@@ -136,7 +137,7 @@ def create(path: Path, mode: int = 0o600) -> BinaryIO:
     :raise FileExistsError: There is something, perhaps a link.
     :raise OSError: It can't be made.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | NO_LINK
     return os.fdopen(os.open(path, flags, mode), "wb")
 
 
@@ -191,7 +192,7 @@ def sync_files(paths: Sequence[Path | str], folders: Iterable[str] = ()) -> None
 
 
 def _sync_file(path: Path | str) -> None:
-    _sync(path, os.O_RDWR | BINARY | NO_LINK | _NO_INHERIT)
+    _sync(path, os.O_RDWR | _BINARY | NO_LINK | _NO_INHERIT)
 
 
 def remove(path: Path) -> None:

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.main import main
 from bridge.daemon.sd_notify import Supervisor
+from bridge.system.supervision import report_failure
 
 from ..directories import fresh_directory
 
@@ -50,7 +51,7 @@ class SupervisorTests(SynchronousTestCase):
                 (["--log=x"], "vrcnext-bridge"),
             ):
                 self.assertRaises(SystemExit, main, words, program)
-            self.find().failed("no\nREADY=1")
+            report_failure("no\nREADY=1", self.find().address)
             stream.seek(0)
             _, option, same, reason, _ = stream.read().splitlines()
         self.assertEqual(reason, "<3>plugin-bridge: no")
