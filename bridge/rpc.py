@@ -77,20 +77,18 @@ class Method:
     """
     One method of a service.
 
-    :ivar summary: The first sentence of its docstring.
-    :ivar refusals: The part of its docstring about ``BridgeError``, or empty.
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
-    :ivar call: Called with the service, the parameters and the caller.
+    :ivar call: Called with the service, the parameters and, by some, the caller.
+    :ivar for_callers: Whether it is called with the caller.
     :ivar seconds: How long a caller should wait for the answer.
     """
 
     name: str
-    summary: str
-    refusals: str
     params: type[Any]
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
+    for_callers: bool
     seconds: float
 
 
@@ -112,24 +110,12 @@ def method(
     """
 
     def mark(f: Offered[P, R]) -> Offered[P, R]:
-        _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
-        offered = Method(
-            f.__name__,
-            summary_of(f),
-            " ".join(refusals.split()),
-            params,
-            result,
-            f if "caller" in signature(f).parameters else _without_caller(f),
-            seconds,
-        )
+        for_callers = "caller" in signature(f).parameters
+        offered = Method(f.__name__, params, result, f, for_callers, seconds)
         setattr(f, _MARK, offered)
         return f
 
     return mark
-
-
-def _without_caller(f: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
-    return lambda service, arguments, caller: f(service, arguments)
 
 
 def summary_of(documented: object) -> str:
@@ -218,7 +204,8 @@ class Registry:
         owner, method = self.find(service, name)
         try:
             arguments = read_arguments(params, method.params)
-            result = await method.call(owner, arguments, caller)
+            more = (caller,) if method.for_callers else ()
+            result = await method.call(owner, arguments, *more)
             return unstructure(result, method.result)
         except BridgeError:
             raise

@@ -204,9 +204,10 @@ def _method(
     errors = {code for code in Code if code in named} | COMMON
     if service in DEV_ONLY:
         errors.add(Code.UNKNOWN_SERVICE)  # without --dev
-    refusals = {"refusals": m.refusals.replace("``", "`")} if m.refusals else {}
+    text = _refusals(m)
+    refusals = {"refusals": text.replace("``", "`")} if text else {}
     return {
-        **described(m.summary),
+        **described(summary_of(m.call)),
         "since": "1.0",
         **_dev(service),
         "rate": "light" if (service, m.name) in LIGHT else "ordinary",
@@ -222,10 +223,16 @@ def _method(
 def _named(service: str, m: Method) -> set[str]:
     """Collect what a method's refusals name, and those of a method that they name."""
     others = {other.name: other for other in methods_of(services()[service])}
-    found = set(_QUOTED.findall(m.refusals))
+    found = set(_QUOTED.findall(_refusals(m)))
     for name in found & (set(others) - {m.name}):
-        found = found | set(_QUOTED.findall(others[name].refusals))
+        found = found | set(_QUOTED.findall(_refusals(others[name])))
     return found
+
+
+def _refusals(m: Method) -> str:
+    """Return the part of a method's docstring about ``BridgeError``, or nothing."""
+    _, _, refusals = (m.call.__doc__ or "").partition(":raise BridgeError:")
+    return " ".join(refusals.split())
 
 
 def _events(writes: SchemaMaker) -> dict[str, Any]:
