@@ -54,7 +54,7 @@ class PlainBody:
     _blocks: list[bytes] = field(factory=list, init=False)
     _last: bytearray = field(factory=lambda: bytearray(b'"'), init=False)
 
-    def add(self, piece: bytes) -> None:
+    def extend(self, piece: bytes) -> None:
         """
         Write the next bytes.  A packet of 64 KiB takes a millisecond at most.
 
@@ -102,7 +102,7 @@ class CompressedBody:
     _coding: str
     _received: bytearray = field(factory=bytearray, init=False)
 
-    def add(self, piece: bytes) -> None:
+    def extend(self, piece: bytes) -> None:
         """
         Keep the next bytes.
 
@@ -125,7 +125,7 @@ class CompressedBody:
         text = PlainBody()
         try:
             for step in _inflated(bytes(self._received)):
-                text.add(step)
+                text.extend(step)
             return text.whole()
         except zlib.error:
             raise unavailable("the response cannot be inflated") from None

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 from typing import Any, Protocol, TypeVar
@@ -206,21 +206,21 @@ class Head:
     """
     The head of a response.
 
-    :ivar headers: Names in lower case, with every value in the order received.
+    :ivar headers: By name in lower case, every value in the order received.
     :ivar coding: The body's content coding, in lower case; empty for none.
     :ivar length: The body's length as it is declared.
     """
 
     status: int
-    headers: list[tuple[str, list[str]]]
+    headers: dict[str, list[str]]
     coding: str
     length: int | None
 
 
 class Body(Protocol):
-    """What a body goes into."""
+    """What a body goes into: a ``bytearray``, for one."""
 
-    def add(self, piece: bytes) -> None:
+    def extend(self, piece: bytes, /) -> None:
         """Take the next bytes; may raise ``BridgeError`` to break off."""
 
     def clear(self) -> None:
@@ -305,7 +305,7 @@ class Connections:
         head = _read_head(answer)
         body = choose(head)
         try:
-            await collect(answer, _counted(body.add))
+            await collect(answer, _counted(body.extend))
             # A body without a length ends with its connection: was that an end?
             connection.check_end()
         except BaseException:
@@ -357,42 +357,27 @@ def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:
 
 
 def _read_head(response: IResponse) -> Head:
-    length = response.length
-    return Head(
-        response.code,
-        list(_headers(response)),
-        _coding(response),
-        None if length is UNKNOWN_LENGTH else length,
-    )
-
-
-def _headers(response: IResponse) -> Iterator[tuple[str, list[str]]]:
+    headers = {}
     for name, values in response.headers.getAllRawHeaders():
         read = [value.decode("latin-1") for value in values]
         # The page makes a Response of them, which takes no others.
         if _NAME.fullmatch(name) and "\0" not in "".join(read):
-            yield name.decode("ascii").lower(), read
-
-
-def _coding(response: IResponse) -> str:
-    """Return the content coding (RFC 9110, section 8.4); empty for none."""
-    codings = response.headers.getRawHeaders(b"content-encoding", [])
-    coding = b", ".join(codings).decode("latin-1").strip().lower()
-    return "" if coding == "identity" else coding
+            headers[name.decode("ascii").lower()] = read
+    # RFC 9110, section 8.4.
+    coding = ", ".join(headers.get("content-encoding", ())).strip().lower()
+    coding = "" if coding == "identity" else coding
+    length = None if response.length is UNKNOWN_LENGTH else response.length
+    return Head(response.code, headers, coding, length)
 
 
 def _describe(error: Exception, reasons: list[Any]) -> str:
     """Describe a failure, without anything that was received."""
-    if any(map(_is_distrust, reasons)):
+    of_tls = [str(r.args) for r in reasons if isinstance(r, TLSError)]
+    # For its signatures, or for its names.
+    if any("certificate verify failed" in text for text in of_tls):
         return "the server's certificate is not to be trusted for this host"
-    if any(isinstance(reason, TLSError) for reason in reasons):
+    if of_tls:
         return "the server does not speak TLS as it should"
     if getattr(error, "response", None) is not None:
         return _BROKE_OFF
     return "the server's answer is not HTTP, or broke off"
-
-
-def _is_distrust(reason: BaseException | None) -> bool:
-    """Whether a certificate was not accepted: for its signatures, or for its names."""
-    verified = "certificate verify failed"
-    return isinstance(reason, TLSError) and verified in str(reason.args)

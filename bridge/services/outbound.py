@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
-from attrs import evolve, field
+from attrs import field
 from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -208,14 +208,18 @@ class Outbound:
         self._policy.check_target(target)
         request = make_request(target, params)
         head, text = await self._in_turn(request, seconds_of(params), caller)
-        headers = {n: ", ".join(v) for n, v in head.headers if n != _SET_COOKIE}
+        apart = {_SET_COOKIE}
+        if head.coding in INFLATED:
+            # These describe the bytes received, not the text that is passed on.
+            apart |= {"content-encoding", "content-length"}
+        headers = {n: ", ".join(v) for n, v in head.headers.items() if n not in apart}
         return FetchResult(
             status=head.status,
             status_text=_phrase(head.status),
             ok=HTTPStatus.OK <= head.status < HTTPStatus.MULTIPLE_CHOICES,
             url=params.url,
             headers=headers,
-            set_cookie=[v for n, vs in head.headers if n == _SET_COOKIE for v in vs],
+            set_cookie=head.headers.get(_SET_COOKIE, []),
             body=text,
         )
 
@@ -275,11 +279,6 @@ class Outbound:
         finally:
             # The frames of a traceback keep it until garbage is collected.
             body.clear()
-        if head.coding in INFLATED:
-            # These describe the bytes received, not the text that is passed on.
-            gone = ("content-encoding", "content-length")
-            kept = [header for header in head.headers if header[0] not in gone]
-            head = evolve(head, headers=kept)
         return head, text
 
     async def _text(self, body: PlainBody | CompressedBody) -> Fragment:

@@ -21,7 +21,7 @@ def text_of(pieces: list[bytes], inflated: bool) -> Fragment:
     """Read a body, as it is received or inflated."""
     text = bodytext.CompressedBody("gzip") if inflated else bodytext.PlainBody()
     for piece in pieces:
-        text.add(piece)
+        text.extend(piece)
     return text.whole()
 
 
@@ -89,5 +89,5 @@ class ReadTests(SynchronousTestCase):
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
         for piece in pieces:
-            text.add(piece)
+            text.extend(piece)
         self.assertLess(tracemalloc.get_traced_memory()[0], 80 * len(pieces))

@@ -138,12 +138,6 @@ class _Offer:
     features: frozenset[bytes]
 
 
-class _Received(bytearray):
-    """A body as it was received; see ``exchange.Body``."""
-
-    add = bytearray.extend
-
-
 @define(eq=False, repr=False)
 class Server:
     """
@@ -289,7 +283,7 @@ class Server:
         return target
 
 
-def _received(head: Head) -> _Received:
+def _received(head: Head) -> bytearray:
     """Return what a body goes into, unless the response is of no use."""
     if head.status in _OF_NO_REPOSITORY:
         why = "no such repository, or a private one"
@@ -298,11 +292,11 @@ def _received(head: Head) -> _Received:
         raise clone_failed(f"the host answered HTTP status {head.status}")
     if head.coding:
         raise clone_failed("the host's answer is compressed unasked")
-    return _Received()
+    return bytearray()
 
 
 def _header(head: Head, name: str) -> str:
-    return next((values[0] for one, values in head.headers if one == name), "")
+    return head.headers.get(name, [""])[0]
 
 
 def _packet(text: str) -> bytes:
