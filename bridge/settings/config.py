@@ -234,14 +234,16 @@ def config_path() -> Path:
     return platformdirs.user_config_path("plugin-bridge") / "config.toml"
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_file(path: Path | None = None) -> dict[str, Any]:
     """
     Read a configuration file; a missing one has no values.
 
+    :param path: The user's, unless another is named.
     :return: By the options' names in ``Config``: texts as on a command line, a list of
         them, or whether a flag is set.
     :raise ConfigError: Names the file, the key and the rule.
     """
+    path = path or config_path()
     found = {}
     for key, value in read_toml(_text(path), str(path)).items():
         where = f"{path}: {visible(key)}"

@@ -19,17 +19,8 @@ from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
 from ..system.supervision import SOCKET, report_failure
-from .config import (
-    BY_NAME,
-    OPTIONS,
-    PATHS,
-    SHIPPED,
-    Config,
-    ConfigError,
-    Option,
-    config_path,
-    read_file,
-)
+from . import config
+from .config import Config, ConfigError, Option
 from .host import HostProfile, Names, load_profile
 from .values import is_utf8
 
@@ -66,7 +57,7 @@ class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """See ``click.ParamType``."""
-        kind = PATHS.get(str(param.metavar))
+        kind = config.PATHS.get(str(param.metavar))
         words = [word for word in self.words if word.startswith(incomplete)]
         if words or kind is None:
             return [CompletionItem(word) for word in words]
@@ -83,7 +74,7 @@ def origin_of(ctx: click.Context, param: click.Parameter) -> str:
     if source is ParameterSource.ENVIRONMENT:
         return next(name for name in param.envvar or () if os.environ.get(name))
     if source is ParameterSource.DEFAULT_MAP:
-        return f"{config_path()}: {str(param.name).replace('_', '-')}"
+        return f"{config.config_path()}: {str(param.name).replace('_', '-')}"
     return " or ".join(param.opts)
 
 
@@ -99,7 +90,7 @@ class TableOption(click.Option):
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """See ``click.Option``; an earlier daemon's log level may be a filter."""
         found = super().resolve_envvar_value(ctx)
-        log = BY_NAME["log"]
+        log = config.BY_NAME["log"]
         if self.name != log.name or os.environ.get(log.variable) or found is None:
             return found
         # As Rust's env_logger reads it: levels of modules, and one for all others;
@@ -177,8 +168,7 @@ class TableCommand(click.Command):
             if not {"--help", "-h", "--version"} & set(args):
                 # A shell that completes a line has no place for what is wrong.
                 is_silent = ctx.resilient_parsing
-                found = _configured() if is_silent else read_file(config_path())
-                ctx.default_map = found
+                ctx.default_map = _configured() if is_silent else config.read_file()
             ctx.meta[_NAMES] = self._names(args, ctx)
         try:
             return super().parse_args(ctx, args)
@@ -218,7 +208,7 @@ def daemon_command(callback: Callable[..., Any] | None = None) -> TableCommand:
     """Make the command with every option of the daemon: ``run``, ``twistd bridge``."""
     return TableCommand(
         "run",
-        table=OPTIONS,
+        table=config.OPTIONS,
         callback=callback,
         help="Run the daemon in the foreground until Ctrl-C, as twistd -n bridge does. "
         "The command line overrides variables, and those override config.toml. In a "
@@ -236,7 +226,8 @@ def config_of(ctx: click.Context) -> Config:
     :param ctx: Of ``daemon_command``, parsed.
     :raise ConfigError: Two exclude each other.
     """
-    return Config(**{one.attribute: ctx.params[one.attribute] for one in OPTIONS})
+    names = (option.attribute for option in config.OPTIONS)
+    return Config(**{name: ctx.params[name] for name in names})
 
 
 def parsed(
@@ -298,7 +289,7 @@ class Paths:
 
     def others(self) -> Iterator[tuple[str, DataDir]]:
         """Yield each other shipped host, and where it usually has its data."""
-        for name in SHIPPED:
+        for name in config.SHIPPED:
             if name != self.profile.name:
                 yield name, DataDir(load_profile(name).data_dir())
 
@@ -319,7 +310,7 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     if not (is_utf8(data.root) and is_utf8(theme)):
         # The options themselves are checked when they are read.
         raise ConfigError("XDG_DATA_HOME, XDG_CONFIG_HOME: must be paths in UTF-8")
-    options = ["--host", host if host in SHIPPED else str(Path(host).absolute())]
+    options = ["--host", host if host in config.SHIPPED else str(Path(host).absolute())]
     configured = _configured()
     if str(data.root) != configured.get("data_dir", str(profile.data_dir())):
         options += ["--data-dir", str(data.root)]
@@ -331,13 +322,13 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
 
 def is_usual(place: Paths) -> bool:
     """Whether a daemon that is started without options uses these."""
-    host = _configured().get("host", BY_NAME["host"].default)
+    host = _configured().get("host", config.BY_NAME["host"].default)
     return place.options == ("--host", host)
 
 
 def _configured() -> dict[str, Any]:
     """Return what applies to a command that is typed without options."""
     try:
-        return read_file(config_path())
+        return config.read_file()
     except ConfigError:
         return {}

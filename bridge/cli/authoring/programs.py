@@ -103,17 +103,14 @@ def git(
     :raise CommandError: git is missing, or refused.
     """
     if as_author:  # who may be asked, and whose hooks may take long
-        return _git(root, arguments, _author_environ(), None, given)
+        environ = {k: text for k, text in os.environ.items() if k not in _ELSEWHERE}
+        return _git(root, arguments, environ, None, given)
     return _git(root, arguments, _harmless_environ(root), GIT_SECONDS, given)
 
 
 def typed_git(root: Path) -> str:
     """Return how git is called for a work tree in a command that the author types."""
     return f"git -C {quote(str(root))}"
-
-
-def _author_environ() -> dict[str, str]:
-    return {name: text for name, text in os.environ.items() if name not in _ELSEWHERE}
 
 
 def _harmless_environ(root: Path) -> dict[str, str]:

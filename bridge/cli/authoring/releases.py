@@ -13,13 +13,9 @@ from typing import Final
 
 from ...classes import frozen
 from ...datadir.paths import write_atomically
+from ...plugins.tree import manifest
 from ...plugins.tree.jsontext import replace_string
-from ...plugins.tree.manifest import (
-    MANIFEST_FILE,
-    Manifest,
-    read_manifest,
-    read_object,
-)
+from ...plugins.tree.manifest import MANIFEST_FILE
 from ...plugins.tree.tree import (
     SIGNATURE_FILE,
     key_id,
@@ -79,7 +75,7 @@ class Repository:
     profile: HostProfile
     at: str
     branch: str
-    manifest: Manifest
+    manifest: manifest.Manifest
 
     @classmethod
     def read(cls, root: Path, profile: HostProfile) -> Repository:
@@ -102,7 +98,7 @@ class Repository:
         content = _blob(root, at, MANIFEST_FILE)
         if content is None:
             raise CommandError(f"{MANIFEST_FILE} is not committed")
-        return cls(root, profile, at, branch, read_manifest(content, profile))
+        return cls(root, profile, at, branch, manifest.read_manifest(content, profile))
 
     def signer_before(self, release: Release) -> str | None:
         """Return the fingerprint of the key that signed what users may have."""
@@ -195,7 +191,7 @@ class Repository:
         """
         self._git("add", "--", MANIFEST_FILE)
         tree = worktree.published_tree(self.root)
-        staged = read_manifest(tree.files[MANIFEST_FILE], self.profile)
+        staged = manifest.read_manifest(tree.files[MANIFEST_FILE], self.profile)
         if staged.version != release.version:
             raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
         now = int(time.time())
@@ -283,7 +279,7 @@ def _version_at(root: Path, commit: str | None = None) -> str | None:
         return None
     try:
         # The rules of another host, or of an earlier version, may have been others.
-        version = read_object(content).get(_VERSION_FIELD)
+        version = manifest.read_object(content).get(_VERSION_FIELD)
     except BridgeError:
         return None
     return version if type(version) is str and is_version(version) else None
