@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import evolve, field, fields
+from attrs import asdict, evolve, field
 from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
@@ -69,8 +69,7 @@ class ListEntry(Manifest):
     @classmethod
     def of(cls, manifest: Manifest, **recorded: Any) -> ListEntry:
         """Return the entry of a manifest, and the fields that are recorded."""
-        declared = {a.name: getattr(manifest, a.name) for a in fields(Manifest)}
-        return cls(**declared, **recorded)
+        return cls(**asdict(manifest, recurse=False), **recorded)
 
     @classmethod
     def recorded(cls, manifest: Manifest, record: Record) -> ListEntry:

@@ -101,7 +101,8 @@ class Request:
     """
     What is asked for, and by whom.
 
-    :ivar subject: All that distinguishes it from other requests for this operation.
+    :ivar subject: All that distinguishes it from other requests for this operation;
+        what carries it out gets that.
     :ivar plugin_id: For progress records; ``None`` when it is not known from the start.
     :ivar ref: The page's own name for the operation.  The same name and subject are
         the same operation, however often it is asked for.

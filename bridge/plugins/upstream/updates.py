@@ -29,7 +29,7 @@ from ...protocol.errors import (
     internal_error,
     shutting_down,
 )
-from ..clone.history import Behind, LogEntry
+from ..clone.history import LogEntry
 from ..clone.repositories import Repositories
 from ..installed.records import Entries, read_records
 
@@ -89,36 +89,19 @@ class _Source:
     What is known of one remote; outdated when the record differs.
 
     :ivar at: When the last look ended, in seconds.
-    :ivar behind: What it has found; ``None`` when nothing is new, or when it failed.
-    :ivar why_unknown: Why it failed; empty when it did not.
+    :ivar found: What it has found; ``None`` when nothing is new.
     :ivar looking: The look under way.
     """
 
     url: str
     commit: str
     at: float = -math.inf
-    behind: Behind | None = None
-    why_unknown: str = ""
+    found: Update | Unknown | None = None
     looking: Deferred[None] | None = None
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether it has not answered, or not yet again."""
-        return self.looking is not None or self.at == -math.inf
 
     def looked(self, _: object) -> None:
         """Forget the look that has ended."""
         self.looking = None
-
-    def update(self, plugin_id: str) -> Update | None:
-        """Return what is new."""
-        behind = self.behind
-        # A branch that was moved back offers nothing new.
-        if behind is None or behind.commits == 0:
-            return None
-        return Update(
-            plugin_id, self.commit, behind.latest, behind.commits, behind.changelog
-        )
 
 
 @define(eq=False)
@@ -162,15 +145,16 @@ class Updates:
         await self._ended_or_late()
         self._refuse_closing()
         installed = self._installed()
-        return UpdatesResult(
-            [found for of, source in installed.items() if (found := source.update(of))],
-            [
-                Unknown(of, source.why_unknown)
-                for of, source in installed.items()
-                if source.why_unknown and source.looking is None
-            ],
-            [of for of, source in installed.items() if source.is_pending],
-        )
+        result = UpdatesResult([], [], [])
+        for plugin_id, source in installed.items():
+            is_pending = source.looking is not None or source.at == -math.inf
+            if is_pending:
+                result.pending.append(plugin_id)
+            if isinstance(source.found, Update):
+                result.updates.append(source.found)
+            elif source.found is not None and not is_pending:
+                result.unknown.append(source.found)
+        return result
 
     def close(self) -> Deferred[None]:
         """
@@ -211,7 +195,8 @@ class Updates:
 
     def _in_turn(self) -> list[tuple[str, _Source]]:
         # Who did not answer last time may keep a place for long, so comes last.
-        return sorted(self._sources.items(), key=lambda one: one[1].why_unknown != "")
+        sources = self._sources.items()
+        return sorted(sources, key=lambda one: isinstance(one[1].found, Unknown))
 
     async def _ended_or_late(self) -> None:
         # What is late is not cancelled by the timeout; only this is.
@@ -222,15 +207,19 @@ class Updates:
         )
 
     async def _look(self, plugin_id: str, source: _Source) -> None:
-        behind, why_unknown = None, ""
+        found: Update | Unknown | None = None
         try:
             async with self._places:
                 behind = await self._remotes.behind(source.url, source.commit)
+            # A branch that was moved back offers nothing new.
+            if behind is not None and behind.commits:
+                news = behind.latest, behind.commits, behind.changelog
+                found = Update(plugin_id, source.commit, *news)
         except CancelledError as e:
             forget_traceback(e)
             return
         except BridgeError as e:
-            why_unknown = e.message
+            found = Unknown(plugin_id, e.message)
             self._log.warn(
                 "not known whether {id} is behind: {reason}",
                 id=plugin_id,
@@ -238,7 +227,6 @@ class Updates:
             )
             forget_traceback(e)
         except Exception:  # noqa: BLE001
-            why_unknown = internal_error().message
+            found = Unknown(plugin_id, internal_error().message)
             self._log.failure("looking for updates of {id} broke", id=plugin_id)
-        source.behind, source.why_unknown = behind, why_unknown
-        source.at = self._clock.seconds()
+        source.found, source.at = found, self._clock.seconds()
