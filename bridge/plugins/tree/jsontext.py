@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from ...classes import frozen
 from ...protocol.limits import JSON_DEPTH
 from ...protocol.text import nearest
 
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]|[^][{}",:\s]+', re.DOTALL)
-_COLON: Final = re.compile(r"\s*:\s*")
+# A bracket, a string, a number or a word; and the colon after it, if it is a key.
+_TOKEN: Final = re.compile(
+    r'("[^"\\]*(?:\\.[^"\\]*)*"|[][{}]|[^][{}",:\s]+)(\s*:\s*)?', re.DOTALL
+)
 _OPENING: Final = ("{", "[")
 _CLOSING: Final = ("}", "]")
 _WORDS: Final = ("true", "false", "null")
@@ -54,17 +55,17 @@ def syntax_refusal(file: str, content: bytes, rule: str) -> str:
 def _fault(text: str) -> tuple[int, str] | None:
     """Find what only the strict reader refuses: where it is, and the rule."""
     keys: list[set[str]] = []
-    for token in _tokens(text):
-        if token.text in _OPENING:
-            if token.depth == JSON_DEPTH:
-                return token.start, f"JSON nested deeper than {JSON_DEPTH} levels"
+    for token, depth in _tokens(text):
+        if token[1] in _OPENING:
+            if depth == JSON_DEPTH:
+                return token.start(), f"JSON nested deeper than {JSON_DEPTH} levels"
             keys.append(set())
-        elif token.text not in _CLOSING:
-            if (rule := _broken_rule(token.text)) is not None:
-                return token.start, rule
-            if token.value:
-                if (name := json.loads(token.text)) in keys[-1]:
-                    return token.start, "an object has this key twice"
+        elif token[1] not in _CLOSING:
+            if (rule := _broken_rule(token[1])) is not None:
+                return token.start(), rule
+            if token[2]:
+                if (name := json.loads(token[1])) in keys[-1]:
+                    return token.start(), "an object has this key twice"
                 keys[-1].add(name)
         else:
             keys.pop()
@@ -109,7 +110,7 @@ def key_place(content: bytes, name: str) -> tuple[int, int] | None:
     """
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
     field = _field(text, name)
-    return None if field is None else _place(text, field.start)
+    return None if field is None else _place(text, field.start())
 
 
 def replace_string(content: bytes, name: str, value: str) -> bytes:
@@ -122,41 +123,26 @@ def replace_string(content: bytes, name: str, value: str) -> bytes:
     """
     text = content.decode("utf-8")
     field = _field(text, name)
-    found = field and _TOKEN.match(text, field.value)
-    if not found or not found[0].startswith('"'):
+    found = field and _TOKEN.match(text, field.end())
+    if not found or not found[1].startswith('"'):
         raise ValueError("there is no such field")
     quoted = json.dumps(value, ensure_ascii=False)
-    return (text[: found.start()] + quoted + text[found.end() :]).encode()
+    return (text[: found.start()] + quoted + text[found.end(1) :]).encode()
 
 
-@frozen
-class _Token:
-    """
-    A bracket, a string, a number or a word.
-
-    :ivar depth: How many brackets are open around it.
-    :ivar value: Where its value begins, if it is a key; else 0.
-    """
-
-    start: int
-    text: str
-    depth: int
-    value: int
-
-
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """List the tokens, and how many brackets are open around each."""
     depth = 0
     for found in _TOKEN.finditer(text):
-        depth -= found[0] in _CLOSING
-        colon = _COLON.match(text, found.end())
-        yield _Token(found.start(), found[0], depth, colon.end() if colon else 0)
-        depth += found[0] in _OPENING
+        depth -= found[1] in _CLOSING
+        yield found, depth
+        depth += found[1] in _OPENING
 
 
-def _field(text: str, name: str) -> _Token | None:
-    for token in _tokens(text):
+def _field(text: str, name: str) -> re.Match[str] | None:
+    for token, depth in _tokens(text):
         try:
-            if token.depth == 1 and token.value and json.loads(token.text) == name:
+            if depth == 1 and token[2] and json.loads(token[1]) == name:
                 return token
         except ValueError:  # not JSON: the file may have changed meanwhile
             break
