@@ -113,7 +113,7 @@ class Target:
 
     :ivar entry: The file that it begins with, relative to the data directory.
     :ivar outfile: The same of its script; what is in its map is named from there.
-    :ivar shared: What every plugin in it may import; see ``Allowed``.
+    :ivar shared: What every plugin in it may import; see ``Rules``.
     :ivar api_module: What ``API_TEXT`` stands for, if it stands for anything.
     """
 

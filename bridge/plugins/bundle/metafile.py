@@ -154,7 +154,16 @@ class Rules:
             raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
         whole = read_json(metafile)
         for key, about in whole["inputs"].items():
-            self._add(key, about)
+            path = key
+            if "with" in about:
+                path = _named(key, about)
+                self._as_data.add(path)
+            self._files[path] = about.get("format") == "esm"
+            for one in about["imports"]:
+                target = _named(one["path"], one) if "with" in one else one["path"]
+                written = one.get("original", one["path"])
+                edge = Edge(path, target, written, one.get("external", False))
+                self._edges.append(edge)
         plugins = (f"{PLUGINS}{directory}/" for directory in self.plugins)
         areas = "|".join(map(re.escape, (API, HOST, PACKAGES, *plugins)))
         area = re.compile(f"{_WITHIN}({areas}|{_ALONE})", re.DOTALL)
@@ -168,17 +177,6 @@ class Rules:
             for path, is_module in self._files.items()
             if not path.startswith(_DISABLED)
         }
-
-    def _add(self, key: str, about: dict[str, Any]) -> None:
-        path = key
-        if "with" in about:
-            path = _named(key, about)
-            self._as_data.add(path)
-        self._files[path] = about.get("format") == "esm"
-        for one in about["imports"]:
-            target = _named(one["path"], one) if "with" in one else one["path"]
-            written = one.get("original", one["path"])
-            self._edges.append(Edge(path, target, written, one.get("external", False)))
 
     def _breaches(self, outputs: dict[str, Any]) -> Iterator[str]:
         """List what breaks a rule."""

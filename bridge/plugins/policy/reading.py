@@ -169,12 +169,11 @@ def words_in(text: str) -> set[str]:
     # By lines: a search of a whole source would let no other thread run meanwhile.
     for line in text.split("\n"):
         found.update(_RUN.findall(line))
-    return {word for word in found if _is_name(word)}
+    plain = {word for word in found if word.isascii() and not word[0].isdecimal()}
+    return plain | {word for word in found if not word.isascii() and _is_name(word)}
 
 
 def _is_name(word: str) -> bool:
-    if word.isascii():
-        return not word[0].isdecimal()
     return _starts(word[0]) and all(map(_continues, word))
 
 

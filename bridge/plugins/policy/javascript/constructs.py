@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from itertools import islice
 from typing import Final
 
@@ -226,19 +226,19 @@ class _Reading:
     def _keys(self, bracket: int) -> None:
         code = self._code
         for index, name in keys(code, bracket):
-            after = code.text(key_name(code, index)[1])
-            is_given = name is None or after == "=" or after in _GIVING
-            for place, one in self._key_texts(index, name):
-                if one.lower() == "srcdoc" and is_given:
-                    self._add(place, "srcdoc")
-                elif one in table.MEMBERS - {"srcdoc"} and is_pattern(code, bracket):
+            # A computed key may be any of its texts.
+            is_computed = name is None and code.text(index) == "["
+            found = texts(code, index + 1) if is_computed else [(index, name or "")]
+            for place, one in found:
+                if one.lower() == "srcdoc":
+                    if is_computed or self._is_given(index):
+                        self._add(place, "srcdoc")
+                elif one in table.MEMBERS and is_pattern(code, bracket):
                     self._add(place, one)
 
-    def _key_texts(self, index: int, name: str | None) -> Iterable[tuple[int, str]]:
-        """What a key may be, from its name if that is constant."""
-        if name is not None:
-            return [(index, name)]
-        return texts(self._code, index + 1) if self._code.text(index) == "[" else ()
+    def _is_given(self, key: int) -> bool:
+        after = self._code.text(key_name(self._code, key)[1])
+        return after == "=" or after in _GIVING
 
     def _call(self, index: int, text: str) -> None:
         """Check the arguments of calls that are known by the name alone."""

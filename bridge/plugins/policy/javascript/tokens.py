@@ -9,6 +9,7 @@ slash after a value, on the same line, divides; any other begins a regular expre
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -49,6 +50,9 @@ _GROUPED: Final = frozenset({")", "||", "??", ":"})
 """What follows a value inside brackets that may have it as their own value."""
 
 _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
+
+_AROUND: Final = 8
+"""How far from a token another one is looked at."""
 
 _NESTING: Final = 256
 """How deep brackets may nest: far more than in any program that a person wrote."""
@@ -113,6 +117,8 @@ class Code:
 
     :ivar kinds: The kind of each token; ``texts`` and ``starts``, where each begins in
         the text, are alike.
+    :ivar text: The text of a token that is no string; empty near the text's ends, also
+        before its start.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
     :raise UnreadableError: The text is not what the bundler writes, or its brackets
@@ -127,7 +133,8 @@ class Code:
         self.parent: list[int] = []
         self._open: list[int] = []
         # Of each token its text, or an empty one in place of a string's.
-        self._plain: list[str] = []
+        self._plain = [""] * _AROUND
+        self.text: Callable[[int], str] = self._plain.__getitem__
         self._read(text)
         if self._open:
             raise UnreadableError
@@ -151,11 +158,11 @@ class Code:
             raise UnreadableError
 
     def _add(self, kind: Kind, text: str, start: int) -> None:
-        index = len(self._plain)
+        index = len(self.kinds)
         self.kinds.append(kind)
         self.texts.append(text)
         self.starts.append(start)
-        self._plain.append("" if kind in _TEXTS else text)
+        self._plain.insert(index, "" if kind in _TEXTS else text)
         if kind is not Kind.MARK:
             self.parent.append(self._open[-1] if self._open else -1)
             return
@@ -170,10 +177,6 @@ class Code:
             self._open.append(index)
             if len(self._open) > _NESTING:
                 raise UnreadableError
-
-    def text(self, index: int) -> str:
-        """The text of a token that is no string; empty outside the text."""
-        return self._plain[index] if 0 <= index < len(self._plain) else ""
 
     def is_kind(self, index: int, kind: Kind) -> bool:
         """Whether there is such a token of this kind."""
@@ -193,7 +196,7 @@ class Code:
 
     def ends_value(self, index: int) -> bool:
         """Whether a value can end with a token, so that an operator comes next."""
-        if not 0 <= index < len(self._plain):
+        if not 0 <= index < len(self.kinds):
             return False
         kind, text = self.kinds[index], self._plain[index]
         if kind is Kind.NAME:
@@ -256,11 +259,11 @@ class Code:
         return at
 
     def _is_divided(self, blanks: str) -> bool:
-        return "\n" not in blanks and self.ends_value(len(self._plain) - 1)
+        return "\n" not in blanks and self.ends_value(len(self.kinds) - 1)
 
     def _awaits(self) -> bool:
         """Whether the last token is a word that is a name in some functions."""
-        return self.is_word(len(self._plain) - 1, frozenset({"await"}))
+        return self.is_word(len(self.kinds) - 1, frozenset({"await"}))
 
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):
