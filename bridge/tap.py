@@ -16,7 +16,6 @@ from twisted.application.service import IService
 from twisted.python import usage
 
 from .daemon.listening import is_taken, knock
-from .daemon.sd_notify import supervisor
 from .http.client import holds_authorities
 from .protocol.errors import UserError
 from .protocol.strictjson import dumps
@@ -35,7 +34,7 @@ from .system.files import is_user
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .system.reactor import run_once, steady_reactor
-from .system.supervision import report_failure
+from .system.supervision import report_failure, supervisor
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 

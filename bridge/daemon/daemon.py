@@ -29,11 +29,11 @@ from ..system.processes import (
     stop,
     trim,
 )
+from ..system.supervision import Supervisor
 from ..web.websocket.socket import BridgeFactory
 from .banner import Line
 from .controlsocket import ControlSocket
 from .listening import Listening
-from .sd_notify import Supervisor
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001

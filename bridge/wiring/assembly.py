@@ -22,7 +22,6 @@ from ..daemon.banner import banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
 from ..daemon.listening import Listening, StartError, bind, inherited_socket
-from ..daemon.sd_notify import supervisor
 from ..daemonlog import LogPush, Observer, Output, open_daemon_log
 from ..datadir.paths import DataDir
 from ..datadir.token import FollowedToken, read_or_make_token
@@ -42,7 +41,7 @@ from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder
-from ..system.supervision import to_journal
+from ..system.supervision import supervisor, to_journal
 from ..web.guard import Guard
 from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext

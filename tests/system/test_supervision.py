@@ -7,8 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.main import main
-from bridge.daemon.sd_notify import Supervisor
-from bridge.system.supervision import report_failure
+from bridge.system.supervision import Supervisor, report_failure
 
 from ..directories import fresh_directory
 
