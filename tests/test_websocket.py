@@ -5,7 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.websocket import SHORT_BYTES, head, parse_text_frame
 
 from .rawsocket import TEXT, frame
-from .web.websocket.test_framing import REQUEST, RawCase
+from .web.websocket.test_socket import REQUEST, RawCase
 
 
 class ReadTests(SynchronousTestCase):
@@ -43,12 +43,12 @@ class SameTests(RawCase):
         """A text that it failed with is not read again."""
         protocol, read = self.transport.protocol, list[bytes]()
 
-        def fail(payload: bytes) -> None:
+        def fail(payload: bytes, isBinary: bool) -> None:
             read.append(payload)
             raise ZeroDivisionError
 
         self.receive(REQUEST)
-        self.patch(protocol, "parse_text_frame", fail)
+        self.patch(protocol, "onMessage", fail)
         for payload in (b"1", b"2"):
             self.assertRaises(ZeroDivisionError, self.receive, frame(TEXT, payload))
         self.assertEqual(read, [b"1", b"2"])

@@ -30,7 +30,7 @@ from ..system.processes import (
     trim,
 )
 from ..system.supervision import Supervisor
-from ..web.websocket.socket import BridgeFactory
+from ..web.websocket.sockets import BridgeFactory
 from .banner import Line
 from .controlsocket import ControlSocket
 from .listening import Listening

@@ -40,7 +40,7 @@ from ..system.processes import trim
 from .channel import ConnectionLimits, GuardedChannel, RequestQuota
 from .guard import Guard
 from .request import GuardedRequest, RequestError, too_large
-from .websocket.socket import BridgeFactory
+from .websocket.sockets import BridgeFactory
 
 Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
 Responder = Callable[[GuardedRequest], None]

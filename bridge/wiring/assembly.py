@@ -45,7 +45,7 @@ from ..system.supervision import supervisor, to_journal
 from ..web.guard import Guard
 from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext
-from ..web.websocket.socket import BridgeFactory
+from ..web.websocket.sockets import BridgeFactory
 from .plugins import make_approver, make_plugins
 from .services import LIGHT, Core, Threads, make_services
 

@@ -27,7 +27,7 @@ from bridge.store.store import Store
 from bridge.web.guard import Guard
 from bridge.web.site import GuardedSite, Routes
 from bridge.web.websocket.conversation import SharedContext
-from bridge.web.websocket.socket import BridgeFactory
+from bridge.web.websocket.sockets import BridgeFactory
 
 from ..rawsocket import CLOSE, CONTINUATION, PING, PONG, TEXT, RawSocket, frame, text
 from ..schemas.checking import check_frame

@@ -13,7 +13,7 @@ from ..counting import calls_of
 from ..directories import fresh_directory
 from ..rawsocket import text
 from .stack import Connection
-from .websocket.test_framing import RawCase
+from .websocket.test_socket import RawCase
 
 MOST_FUNCTIONS = 70
 """How many of our functions a call may call, itself included."""

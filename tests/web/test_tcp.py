@@ -12,7 +12,7 @@ from ..reactors import reactor
 from ..waiting import until
 from .stack import Stack, write_request
 from .test_requestscontract import UPGRADE
-from .websocket.test_framing import HELLO
+from .websocket.test_socket import HELLO
 
 
 class TcpTests(TestCase):

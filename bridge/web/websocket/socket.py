@@ -1,5 +1,11 @@
 """
-The WebSocket of a conversation: every close has a code and a reason of ours.
+The WebSocket of a conversation: Autobahn's framing (RFC 6455), changed where it is too
+slow or too patient, and every close with a code and a reason of ours.
+
+Autobahn unmasks and validates byte by byte in Python, reads every frame that has come
+before any other socket has its turn, and keeps reading after a violation.  Here a
+piece of a frame is unmasked and validated at once, many frames are read over
+several turns, and nothing is read after a violation.
 
 Autobahn's classes have hundreds of attributes of their own; what is ours is in
 ``bridge.web.websocket.conversation``, where no name can collide.
@@ -7,29 +13,23 @@ Autobahn's classes have hundreds of attributes of their own; what is ours is in
 
 from __future__ import annotations
 
+import codecs
 import math
-from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import Any
 
-from autobahn.twisted.websocket import WebSocketServerFactory
-from twisted.internet.defer import Deferred, DeferredList
-from twisted.logger import Logger
+from autobahn.twisted.websocket import WebSocketServerProtocol
+from twisted.internet.interfaces import IDelayedCall, ITCPTransport
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
 
-from ...concurrency.timers import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import CloseCode, CloseReason, bad_request
 from ...protocol.strictjson import Size
-from ..request import ALWAYS, last_refusal
-from .conversation import Conversation, SharedContext
-from .framing import FrameCodec
+from ...websocket import SHORT_BYTES, QuietLog, head, masked, parse_text_frame
+from ..request import last_refusal
+from .conversation import Conversation
 
-_log = Logger()
-_UPGRADED = {
-    name.decode("ascii"): value.decode("ascii")
-    for name, value in ALWAYS.items()
-    if name not in (b"connection", b"content-type")
-}
+_Utf8 = codecs.getincrementaldecoder("utf-8")
 _BEGIN_A_MESSAGE = (1, 2)  # the opcodes of text and binary
 _VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
@@ -37,23 +37,131 @@ _VIOLATIONS: dict[int, CloseReason] = {
 }
 
 
-class BridgeProtocol(FrameCodec):
-    """One socket."""
+class BridgeProtocol(WebSocketServerProtocol):
+    """
+    One socket.
 
-    factory: BridgeFactory
+    :ivar factory: A ``BridgeFactory``.
+    """
+
+    factory: Any
     conversation: Conversation | None = None
     is_page = False
-    _size: Size
+    log = QuietLog(WebSocketServerProtocol.log)
+    transport: Any
+    current_frame: Any
+    inside_message: bool
+    maxMessagePayloadSize: int  # noqa: N815 (Autobahn's)
+    autoPingTimeoutCall: Any  # noqa: N815
     _extra_left: float = limits.EXTRA_FRAMES_BEFORE_HELLO
+    _size: Size | None = None
+    _utf8: codecs.IncrementalDecoder | None = None
+    _message: bytearray
+    _next_turn: IDelayedCall | None = None
+    _lingering: IDelayedCall | None = None
+    _written: list[bytes] | None = None
 
     def onOpen(self) -> None:
         """Begin the conversation."""
         self.conversation = Conversation(self.factory.context, self)
-        transport: Any = self.transport
         # The HTTP channel this socket was made from has registered itself.
-        transport.unregisterProducer()
-        transport.registerProducer(self.conversation.send_queue, True)
+        self.transport.unregisterProducer()
+        self.transport.registerProducer(self.conversation.send_queue, True)
         self.factory.opened(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Accept bytes; Autobahn would first format a line for a debug log."""
+        self.data += data
+        self.consumeData()
+
+    def consumeData(self) -> None:
+        """Read frames; leave the rest for a later turn when there are many."""
+        if self.state not in (self.STATE_OPEN, self.STATE_CLOSING):
+            super().consumeData()
+            return
+        if self._next_turn is not None:
+            return
+        self._written = []
+        try:
+            all_read = self._read_frames()
+        finally:
+            self._flush()
+            self._written = None
+        if not all_read:
+            self.transport.pauseProducing()
+            self._next_turn = self.factory.context.clock.callLater(0, self._take_turn)
+
+    def _read_frames(self) -> bool:
+        """Read up to ``FRAMES_PER_TURN`` frames; return whether that is all."""
+        count = self._read_short_texts()
+        if not self.data and self.current_frame is None:
+            return True
+        # Autobahn's steps: the head of a frame is one, its payload another.
+        for _ in range(2 * (limits.FRAMES_PER_TURN - count)):
+            if self.failedByMe:
+                self.data = b""
+                return True
+            if not self.processData() or self.state == self.STATE_CLOSED:
+                return True
+        return not self.data
+
+    def _read_short_texts(self) -> int:
+        """
+        Read what most frames are, at a third of the cost: whole texts, not in pieces.
+
+        Whatever else comes, or is wrong with one, is left for Autobahn to read.
+
+        :return: How many there were.
+        """
+        if self.current_frame is not None or self.inside_message:
+            return 0  # these bytes go on where others ended
+        data, start, count = self.data, 0, 0
+        try:
+            while count < limits.FRAMES_PER_TURN and self.state == self.STATE_OPEN:
+                found = parse_text_frame(data, start, self.maxMessagePayloadSize)
+                if found is None:
+                    break
+                text, start = found
+                count += 1
+                if self.autoPingTimeoutCall is not None:
+                    self._cancelAutoPingTimeoutCall()
+                self._size = None
+                self.onMessage(text, isBinary=False)
+        finally:
+            # A text that a handler failed with must not be read twice.
+            self.data = data[start:] if start else data
+        return count
+
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """
+        Write a piece of a text, with those of the same turn, unless the socket closes.
+
+        :param first: Whether it is the first (RFC 6455, 5.4); so ``last``.
+        """
+        if self.state != self.STATE_OPEN:
+            return
+        # sendMessage() would hold what we send to the limit on what we receive.
+        frame = head(len(piece), first, last) + piece
+        if self._written is None or len(frame) > SHORT_BYTES:
+            self._flush()
+            self.transport.write(frame)
+        else:
+            self._written.append(frame)
+
+    def _flush(self) -> None:
+        if self._written:
+            written, self._written = self._written, []
+            self.transport.write(b"".join(written))
+
+    def sendData(self, data: bytes, *rest: Any) -> None:
+        """Write a control frame, or the end of the handshake, in its turn."""
+        self._flush()
+        super().sendData(data, *rest)
+
+    def _take_turn(self) -> None:
+        self._next_turn = None
+        self.transport.resumeProducing()
+        self.consumeData()
 
     def onFrameBegin(self) -> None:
         """
@@ -69,29 +177,96 @@ class BridgeProtocol(FrameCodec):
                 self.conversation.violated(CloseReason.HELLO_REQUIRED)
 
     def onMessageBegin(self, isBinary: bool) -> None:
-        """Begin a message; its values are counted while it comes, not at its end."""
+        """Begin a message; a text is validated, and its values counted, as it comes."""
         super().onMessageBegin(isBinary)
-        self._size = Size()
+        self._utf8 = None if isBinary else _Utf8()
+        self._message, self._size = bytearray(), Size()
+
+    def onFrameData(self, payload: bytes) -> Any:
+        """Accept a piece of a frame, still masked."""
+        frame: Any = self.current_frame
+        end = self.current_frame_masker.pointer()
+        if frame.mask is not None and payload:
+            payload = masked(payload, frame.mask, end - len(payload))
+        if frame.opcode <= 7 and not self.failedByMe and not self._is_text(payload):
+            self._invalid_payload("not UTF-8")
+        return super().onFrameData(payload)
 
     def onMessageFrameData(self, payload: bytes) -> None:
-        """Accept a piece of a message."""
-        super().onMessageFrameData(payload)
-        self._size.feed(payload)
+        """Keep a piece; Autobahn would keep each by itself, however short it is."""
+        if self._size is not None and not self.failedByMe:
+            self._message += payload
+            self._size.feed(payload)
+
+    def onMessageEnd(self) -> None:
+        """End a message, which must not end within a character."""
+        if not self.failedByMe and not self._is_text(b"", final=True):
+            self._invalid_payload("ends within a character")
+        self.message_data = [bytes(self._message)]
+        self._message = bytearray()
+        super().onMessageEnd()
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         """Accept one message."""
-        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
-        if self.state != self.STATE_OPEN:
+        if self.state != self.STATE_OPEN or self.conversation is None:
             return  # it was sent before the peer knew that the socket closes
         if isBinary:
             self.conversation.violated(CloseReason.TEXT_ONLY)
         else:
             self.conversation.received(payload, self._size)
 
-    def parse_text_frame(self, payload: bytes) -> None:
-        """Accept one message; see ``FrameCodec``."""
-        assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
-        self.conversation.received(payload)
+    def _is_text(self, payload: bytes, final: bool = False) -> bool:
+        if self._utf8 is None:
+            return True
+        try:
+            self._utf8.decode(payload, final)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def sendCloseFrame(
+        self,
+        code: int | None = None,
+        reasonUtf8: bytes | None = None,
+        isReply: bool = False,
+    ) -> None:
+        """Send a close frame, after which nothing is sent."""
+        if self.state != self.STATE_OPEN:
+            return
+        # A peer's own code is echoed, its reason is not.
+        super().sendCloseFrame(code, None if isReply else reasonUtf8, isReply)
+        if ITCPTransport.providedBy(self.transport):
+            # Dropping a connection with something unread resets it, and a reset
+            # overtakes the close frame.  So: send no more, and read for a while.
+            self.unregisterProducer()
+            self.transport.loseWriteConnection()
+
+    def dropConnection(self, abort: bool = False) -> None:
+        """End the connection; a reset only for a peer that did not close well."""
+        if self.failedByMe and self.wasClean:
+            self._linger()  # its last frame was a close frame, but a wrong one
+        else:
+            super().dropConnection(abort and not self.wasClean)
+
+    def _closeConnection(self, abort: bool = False) -> None:
+        super()._closeConnection(abort)
+        if not abort:
+            # Unsent data goes first, but a peer that does not read is not waited for.
+            self._linger()
+
+    def _linger(self) -> None:
+        if self._lingering is None:
+            self._lingering = self.factory.context.clock.callLater(
+                limits.CLOSE_SECONDS, self.transport.abortConnection
+            )
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Note the end."""
+        for delayed in (self._next_turn, self._lingering):
+            if delayed is not None and delayed.active():
+                delayed.cancel()
+        self.data, self._message = b"", bytearray()
+        super().connectionLost(reason)
 
     def onPing(self, payload: bytes) -> None:
         """Answer a ping, unless the peer does not read."""
@@ -116,7 +291,8 @@ class BridgeProtocol(FrameCodec):
     def welcomed(self) -> bool:
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         self._extra_left = math.inf
-        return self.factory.authenticated(self)
+        is_welcome: bool = self.factory.authenticated(self)
+        return is_welcome
 
     @property
     def is_silent(self) -> bool:
@@ -154,104 +330,3 @@ class BridgeProtocol(FrameCodec):
             )
         else:
             super()._fail_connection(code, reason)
-
-
-def _note_refused(what: str, count: int) -> None:
-    _log.info("{what}: {count}", what=what, count=count)
-
-
-class BridgeFactory(WebSocketServerFactory):
-    """Builds a ``BridgeProtocol`` for every socket, and keeps track of them."""
-
-    protocol: Any = BridgeProtocol
-    noisy = False
-
-    def __init__(self, context: SharedContext) -> None:
-        # Without a name, Autobahn would send its own, with its version.
-        super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
-        # Autobahn's own timers run, roughly, on the global reactor.
-        self._batched_timer = SimpleNamespace(call_later=context.clock.callLater)
-        self.context = context
-        self.handshakes_refused = ThrottledCounter(context.clock, _note_refused)
-        self._sockets_waiting: dict[BridgeProtocol, None] = {}
-        self._sockets_authenticated: set[BridgeProtocol] = set()
-        self._closing: CloseReason | None = None
-        self.setProtocolOptions(
-            # A failure closes with a code, instead of dropping the connection.
-            failByDrop=False,
-            versions=[13],
-            webStatus=False,
-            maxMessagePayloadSize=limits.HELLO_FRAME_BYTES,
-            openHandshakeTimeout=limits.HELLO_SECONDS,
-            closeHandshakeTimeout=limits.CLOSE_SECONDS,
-            echoCloseCodeReason=True,
-            # ``FrameCodec`` does both.
-            applyMask=False,
-            utf8validateIncoming=False,
-            autoPingInterval=limits.PING_SECONDS,
-            autoPingTimeout=limits.PONG_SECONDS,
-        )
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no further socket may be opened now."""
-        return len(self._sockets_authenticated) >= limits.SOCKETS_AUTHENTICATED
-
-    def opened(self, socket: BridgeProtocol) -> None:
-        """
-        Count a socket that awaits its ``hello``.
-
-        Over the limit the oldest silent one of the older half closes, else the oldest
-        of all: a new page has time for its hello, though all others have sent a byte.
-        """
-        self._sockets_waiting[socket] = None
-        if self._closing is not None and socket.conversation is not None:
-            socket.conversation.close(self._closing)
-        if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
-            older = list(self._sockets_waiting)[: limits.SOCKETS_AWAITING_HELLO // 2]
-            oldest = next((one for one in older if one.is_silent), older[0])
-            del self._sockets_waiting[oldest]
-            oldest.evict()
-
-    def authenticated(self, socket: BridgeProtocol) -> bool:
-        """Count a socket as authenticated, unless there are too many already."""
-        if self.is_full:
-            return False
-        self._sockets_waiting.pop(socket, None)
-        self._sockets_authenticated.add(socket)
-        return True
-
-    def ended(self, socket: BridgeProtocol) -> None:
-        """Stop counting a socket."""
-        self._sockets_waiting.pop(socket, None)
-        self._sockets_authenticated.discard(socket)
-
-    def call_waiting(self) -> None:
-        """Make the calls that wait for their pace: later ones could save nothing."""
-        for conversation in _conversations(self._sockets_authenticated):
-            conversation.call_waiting()
-
-    def close_all(self, reason: CloseReason) -> Deferred[Any]:
-        """
-        Close every socket, for ever: one that opens later closes at once.
-
-        :return: Fires when they are closed; a peer that does not answer within
-            ``CLOSE_SECONDS`` is dropped.
-        """
-        self._closing = reason
-        closed: list[Deferred[Any]] = []
-        sockets = *self._sockets_waiting, *self._sockets_authenticated
-        for conversation in _conversations(sockets):
-            closed.append(Deferred())
-            conversation.on_close(closed[-1].callback)
-            conversation.close(reason)
-        return DeferredList(closed)
-
-    def close_paired(self, reason: CloseReason) -> None:
-        """Close the sockets that have shown the token; one that waits may yet do so."""
-        for conversation in _conversations(self._sockets_authenticated):
-            conversation.close(reason)
-
-
-def _conversations(sockets: Iterable[BridgeProtocol]) -> list[Conversation]:
-    return [one.conversation for one in sockets if one.conversation is not None]

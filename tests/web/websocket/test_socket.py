@@ -1,187 +1,148 @@
-"""Tests for bridge.web.websocket.socket, over the whole stack, as a client sees it."""
+"""Tests for framing; what a peer sees is in tests/web/test_framescontract.py."""
 
-import json
-from typing import Any
+import sys
 
-from twisted.logger import LogLevel, capturedLogs, formatEvent
+from twisted.internet.interfaces import ITCPTransport
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import directlyProvides
 
-from bridge.protocol import limits
 from bridge.protocol.errors import CloseReason
+from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
+from bridge.websocket import SHORT_BYTES
 
-from ...rawsocket import CONTINUATION, PING, PONG, TEXT, close_frame, frame
-from ..stack import HOST, PAGE, TOKEN, Anything, Stack, read_answer, write_request
-from ..test_requestscontract import ALWAYS, UPGRADE
+from ...rawsocket import BINARY, PING, TEXT, close_frame, frame, text
+from ..stack import TOKEN, Stack, write_request
+from ..test_requestscontract import UPGRADE
+
+HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
+REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
 
 
-class SocketCase(SynchronousTestCase):
+def echo(request_id: str, length: int) -> bytes:
+    """Write a call whose answer is about so long."""
+    params = {"value": "x" * length}
+    called = {"service": "sample", "method": "echo", "params": params}
+    return text({"type": "request", "id": request_id, **called})
+
+
+class RawCase(SynchronousTestCase):
+    """Has a connection that takes any bytes."""
+
     def setUp(self) -> None:
-        self.stack = Stack(dev=False)
+        self.stack = Stack()
+        _, self.transport = self.stack.connect()
+        self.receive(write_request("GET", "/v1/ws", UPGRADE))
+        self.receive(HELLO)
+        self.transport.clear()
+
+    def receive(self, received: bytes) -> None:
+        self.transport.protocol.dataReceived(received)
 
 
-class AuthenticatedTests(SocketCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.page = self.stack.open(PAGE).hello()
+class TurnsTests(RawCase):
+    def test_attack_thousands_of_frames_in_a_packet(self) -> None:
+        """Of many frames so many are answered, then others have their turn."""
+        self.receive(REQUEST * 3 * FRAMES_PER_TURN)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "paused")
+        self.stack.clock.advance(0)
+        answered = self.transport.value().count(b'"id":"7"')
+        self.assertEqual(answered, 3 * FRAMES_PER_TURN)
+        self.assertEqual(self.transport.producerState, "producing")
 
-    def test_only_pings_are_timed(self) -> None:
-        """A page that does nothing wakes the daemon for pings alone."""
-        for _ in range(2):
-            (call,) = self.stack.clock.getDelayedCalls()
-            named: Any = call
-            self.assertEqual(named.func.__name__, "_sendAutoPing")
-            self.page.request("note", text="x")
-            self.stack.advance(3)
+    def test_more_comes_meanwhile(self) -> None:
+        """What comes while others have their turn waits behind."""
+        self.receive(REQUEST * (FRAMES_PER_TURN + 1))
+        self.receive(frame(PING, b"last"))
+        self.assertNotIn(b"last", self.transport.value())
+        self.stack.clock.advance(0)
+        self.assertTrue(self.transport.value().endswith(b"last"))
 
-    def test_dead_peer_is_gone_within_a_minute(self) -> None:
-        """A page that answers no ping is dropped within 60 s."""
-        self.page.answers = False
-        self.stack.advance(60)
-        self.assertEqual(len(self.stack.hub._subscribers), 0)
+    def test_long_answer_after_a_short_one(self) -> None:
+        """Answers of one turn leave in their order, however long they are."""
+        self.receive(echo("1", 1) + echo("2", 2 * SHORT_BYTES) + echo("3", 1))
+        sent = self.transport.value()
+        places = [sent.find(b'"id":"%d"' % number) for number in (1, 2, 3)]
+        self.assertEqual(places, sorted(places))
+        self.assertNotIn(-1, places)
 
-    def test_compression_bomb(self) -> None:
-        """No compression is agreed to, so no small frame is a big one."""
-        for more in ("", "; server_max_window_bits=99", "; x; x"):
-            offer = ("Sec-WebSocket-Extensions", f"permessage-deflate{more}")
-            head = self.stack.raw(write_request("GET", "/v1/ws", (*UPGRADE, offer)))
-            self.assertTrue(head.startswith(b"HTTP/1.1 101"), more)
-            self.assertNotIn(b"extensions", head.lower())
+    def test_push_between_turns(self) -> None:
+        """What is pushed when nothing has come is written at once."""
+        self.receive(REQUEST)
+        self.transport.clear()
+        self.stack.hub.push("plugins", {})
+        self.assertIn(b'"event":"plugins"', self.transport.value())
 
-    def test_shutdown_waits_for_the_closes(self) -> None:
-        """Who closes all learns when the last, if any, is closed; nothing follows."""
-        self.page.answers = False
-        closing = self.stack.sockets.close_all(CloseReason.SHUTDOWN)
-        self.stack.hub.push("log", {})
-        self.assertEqual(self.page.take(), [])
-        self.assertNoResult(closing)
-        self.stack.advance(2)
-        self.successResultOf(closing)
-        self.successResultOf(self.stack.sockets.close_all(CloseReason.SHUTDOWN))
-
-    def test_opened_after_the_closes(self) -> None:
-        """A connection from before the shutdown that becomes a socket closes, too."""
-        sockets = self.stack.sockets
-        sockets.close_all(CloseReason.SHUTDOWN)
-        late = self.stack.open(PAGE).hello()
-        self.assertEqual(late.closed, (1001, "shutdown"))
-        self.stack.advance(2)
-        self.successResultOf(sockets.close_all(CloseReason.SHUTDOWN))
-
-    def test_rotation(self) -> None:
-        """After a rotation of the token paired sockets close with 1001."""
-        silent = self.stack.open()
-        self.stack.sockets.close_paired(CloseReason.TOKEN_ROTATED)
-        self.stack.sockets.close_all(CloseReason.SHUTDOWN)
-        self.assertEqual(self.page.closed, (1001, "token_rotated"))
-        self.assertEqual(silent.closed, (1001, "shutdown"))
-
-    def test_too_much_unsent(self) -> None:
-        """Over 32 MiB unsent the socket closes with 1013."""
-        socket: Any = next(iter(self.stack.sockets._sockets_authenticated))
-        socket.transport.producer.pauseProducing()
-        for _ in range(5):
-            self.page.request("wait")
-        for waiting in self.stack.sample.waiting:
-            waiting.callback(Anything("x" * 7 * limits.MIB))
-        self.assertEqual(self.page.closed, (1013, "slow_reader"))
-        self.assertEqual(self.page.take(), [])
-
-
-class PendingSocketsTests(SocketCase):
-    def test_attack_sockets_that_never_send_hello(self) -> None:
-        """Only 128 wait; one more takes the place of the oldest that is silent."""
-        dropped = (1013, "too_many_sockets")
-        sent = (frame(TEXT)[:1], frame(TEXT, b"{", fin=False), frame(PING))
-        begun = [self.stack.open().send_frames(one) for one in sent]
-        pages = [self.stack.open() for _ in range(125)]
-        self.stack.open().hello()
-        self.assertEqual(pages[0].closed, dropped)
-        self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
-        self.assertIsNone(pages[1].hello().closed)
-        for _ in range(125):
-            self.stack.open().send_frames(sent[0])
-        self.assertEqual({one.closed for one in begun}, {None})
-        # A byte does not let old ones stay while a new one has yet to send its hello.
-        page = self.stack.open()
-        for _ in range(60):
-            self.stack.open().send_frames(sent[0])
-        self.assertEqual({one.closed for one in begun}, {dropped})
-        self.assertIsNone(page.hello().closed)
-        self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
-        self.assertEqual(len(self.stack.hub._subscribers), 3)
-        self.stack.advance(5)
-        self.assertEqual(self.stack.sockets._sockets_waiting, {})
-
-    def test_attack_control_frames_before_hello(self) -> None:
-        """Eight are read; the next one closes the socket, and nothing after it is."""
-        for opcode in (PING, PONG):
-            eight = frame(opcode, b"x") * limits.EXTRA_FRAMES_BEFORE_HELLO
-            page = self.stack.open().send_frames(eight)
-            self.assertIsNone(page.hello().closed)
-            self.assertIsNone(page.send_frames(eight * 2).closed)
-            flood = self.stack.open().send_frames(eight, frame(opcode, b"x"))
-            self.assertEqual(flood.hello().closed, (1008, "hello_required"))
-
-    def test_attack_endless_hello(self) -> None:
-        """A hello may come in nine frames, and not in one more, however short."""
-        hello = json.dumps({"type": "hello", "token": TOKEN, "client": "c"}).encode()
-        begun = frame(TEXT, hello[:1], fin=False)
-        more = frame(CONTINUATION, fin=False) * (limits.EXTRA_FRAMES_BEFORE_HELLO - 1)
-        rest = frame(CONTINUATION, hello[1:])
-        page = self.stack.open().send_frames(begun + more + rest)
-        self.assertEqual([got["type"] for got in page.take()], ["welcome"])
-        self.assertIsNone(page.send_frames(begun + more * 9).closed)
-        flood = self.stack.open().send_frames(begun + more * 2, rest)
-        self.assertEqual(flood.closed, (1008, "hello_required"))
-
-    def test_attack_cheap_requests_for_the_socket(self) -> None:
-        """What opens no socket has the rate of all, and costs no page's upgrade."""
-        for path, headers, host in (
-            ("/v1/ws", (PAGE,), HOST),
-            ("/v1/ws", (PAGE, *UPGRADE), "evil.example"),
-            ("/v1/health", (PAGE, *UPGRADE), HOST),
-        ):
-            stack = Stack(dev=False, rate=0.001, burst=10)
-            asked = write_request("GET", path, headers, host=host)
-            answers = [stack.raw(asked)[:12] for _ in range(11)]
-            self.assertEqual(answers[-1], b"HTTP/1.1 429")
-            self.assertIsNone(stack.open(PAGE).hello().closed)
-
-    def test_too_many_pages(self) -> None:
-        """With 64 pages a hello closes with 1013, an upgrade is 503, until one goes."""
-        late = self.stack.open()
-        pages = [self.stack.open().hello() for _ in range(limits.SOCKETS_AUTHENTICATED)]
-        self.assertEqual({page.closed for page in pages}, {None})
-        late.answers = False
-        self.assertEqual(late.hello().closed, (1013, "too_many_sockets"))
-        self.assertEqual(late.request("note", text="x").take(), [])
-        self.assertEqual(self.stack.sample.heard, [])
-        self.assertEqual(len(self.stack.hub._subscribers), 64)
-        answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
-        self.assertEqual((answer.status, answer.code), (503, "unavailable"))
-        pages[0].send_frames(close_frame(1000))
-        self.stack.advance(2)
-        self.assertIsNone(self.stack.open().hello().closed)
-
-
-class UpgradeTests(SocketCase):
-    def test_headers_of_the_upgrade(self) -> None:
-        """The upgrade names no software, and is as closed as any answer."""
-        head = self.stack.raw(write_request("GET", "/v1/ws", (*UPGRADE, PAGE)))
-        own = {"upgrade", "sec-websocket-accept"}
-        names = own | ALWAYS.keys() - {"content-type"}
-        self.assertEqual(read_answer(head).headers.keys(), names)
-
-    def test_attack_log_lines(self) -> None:
-        """Bad handshakes are counted, one line a second, and are no warnings."""
-        events = self.enterContext(capturedLogs())
-        bad = write_request("GET", "/v1/ws", UPGRADE[:2])
-        for _ in range(20):
-            self.assertTrue(self.stack.raw(bad).startswith(b"HTTP/1.1 400"))
+    def test_gone_meanwhile(self) -> None:
+        """A peer that goes while it waits for its turn is not read any more."""
+        self.receive(REQUEST * 2 * FRAMES_PER_TURN)
+        self.transport.protocol.connectionLost(Failure(connectionDone.value))
+        self.transport.clear()
         self.stack.clock.advance(1)
-        lines = [e for e in events if e["log_level"] >= LogLevel.info]
-        self.assertEqual({e["log_level"] for e in lines}, {LogLevel.info})
-        self.assertEqual(
-            [formatEvent(e) for e in lines],
-            [f"WebSocket handshakes refused: {count}" for count in (1, 19)],
-        )
+        self.assertEqual(self.transport.value(), b"")
+
+
+class PingTests(RawCase):
+    def test_attack_pings_of_a_peer_that_does_not_read(self) -> None:
+        """Answers to pings do not pile up: while the peer does not read, none is."""
+        (socket,) = self.stack.sockets._sockets_authenticated
+        socket.conversation.send_queue.pauseProducing()
+        self.receive(frame(PING, b"x" * 125) * 50)
+        self.assertEqual(self.transport.value(), b"")
+        socket.conversation.send_queue.resumeProducing()
+        self.receive(frame(PING, b"now"))
+        self.assertTrue(self.transport.value().endswith(b"now"))
+
+    def test_attack_endless_short_fragments(self) -> None:
+        """A message of ever more short fragments takes as much memory as its bytes."""
+        self.receive(frame(TEXT, b"[", fin=False))
+        (socket,) = self.stack.sockets._sockets_authenticated
+        for payload, most in ((b"", 64), (b" ", 2048)):
+            for _ in range(20):
+                self.receive(frame(0, payload, fin=False) * (FRAMES_PER_TURN - 1))
+            kept = sys.getsizeof(socket._message) + sys.getsizeof(socket.message_data)
+            self.assertLess(kept + len(socket.frame_data or ()), most + 128)
+        self.assertEqual(len(socket._message), 1 + 20 * (FRAMES_PER_TURN - 1))
+
+
+class EndTests(RawCase):
+    def test_attack_peer_that_does_not_end(self) -> None:
+        """After half a character at the end, or a wrong close frame, it is cut off."""
+        for sent, answered in (
+            (frame(TEXT, b"\xc3"), b"\x03\xefnot_utf8"),
+            (close_frame(999), b"\x03\xeaprotocol_error"),
+        ):
+            self.setUp()
+            self.receive(sent)
+            self.assertEqual(self.transport.value()[2:], answered)
+            self.assertFalse(self.transport.disconnecting)
+            self.stack.clock.advance(CLOSE_SECONDS)
+            self.assertTrue(self.transport.aborting)
+
+    def test_attack_peer_that_never_confirms_the_close(self) -> None:
+        """It is cut off; who has yet to read much before it, four seconds later."""
+        for reason, seconds in (
+            (CloseReason.SHUTDOWN, CLOSE_SECONDS),
+            (CloseReason.SLOW_READER, SLOW_CLOSE_SECONDS),
+            (None, CLOSE_SECONDS),  # it closes, and does not take what is left for it
+        ):
+            self.setUp()
+            if reason:
+                self.stack.sockets.close_all(reason)
+            else:
+                self.receive(close_frame(1000))
+            self.assertEqual(self.transport.disconnecting, reason is None)
+            self.stack.clock.advance(seconds - 0.1)
+            self.assertFalse(self.transport.aborting)
+            self.stack.clock.advance(0.1)
+            self.assertTrue(self.transport.aborting)
+
+    def test_nothing_is_sent_after_a_close_frame(self) -> None:
+        """Over TCP the peer sees the end at once, and may still send what it sends."""
+        directlyProvides(self.transport, ITCPTransport)
+        self.receive(frame(BINARY))
+        self.assertTrue(self.transport.half_closed)
+        self.assertFalse(self.transport.disconnecting)
