@@ -206,15 +206,10 @@ def _run(given: list[str], program: str) -> int:
     host = None if program in (PROGRAM, "__main__") else _host_of(program)
     commands = group(host)
     name = program if host else PROGRAM
-    settings: dict[str, Any] = {
-        "complete_var": COMPLETE_VARIABLE,
-        "standalone_mode": False,
-    }
-    if not given and not host:
-        commands.main(["--help"], name, **settings)
-        return 2
+    line, usual = (given, 0) if given or host else (["--help"], 2)
+    settings: dict[str, Any] = {"standalone_mode": False, "obj": host}
     try:
-        return commands.main(given, name, obj=host, **settings) or 0
+        return commands.main(line, name, COMPLETE_VARIABLE, **settings) or usual
     except click.Abort as e:
         if e.__cause__ is None:  # at a question, whose line click does not end
             print(file=sys.stderr)

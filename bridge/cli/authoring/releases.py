@@ -12,17 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from ...classes import frozen
-from ...datadir.paths import write_atomically
 from ...plugins.tree import manifest
 from ...plugins.tree.jsontext import replace_string
 from ...plugins.tree.manifest import MANIFEST_FILE
-from ...plugins.tree.tree import (
-    SIGNATURE_FILE,
-    key_id,
-    read_signature,
-    sign_tree,
-    verify_tree,
-)
+from ...plugins.tree.tree import SIGNATURE_FILE, key_id, read_signature, verify_tree
 from ...plugins.tree.versions import is_lower, is_plain_version, is_version
 from ...protocol.errors import BridgeError
 from ...protocol.text import shown
@@ -194,9 +187,7 @@ class Repository:
         staged = manifest.read_manifest(tree.files[MANIFEST_FILE], self.profile)
         if staged.version != release.version:
             raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
-        now = int(time.time())
-        text = sign_tree(tree, self.manifest.id, self.profile, key.seed, now)
-        write_atomically(self.root / SIGNATURE_FILE, text, 0o644)
+        key.sign(self.root, tree, self.manifest, self.profile)
         self._git("add", "--force", "--", SIGNATURE_FILE)
         self._git("commit", "--quiet", "--message", release.subject)
 

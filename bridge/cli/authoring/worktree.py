@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -20,10 +21,13 @@ from typing import Final
 import platformdirs
 
 from ...classes import frozen
+from ...datadir.paths import write_atomically
 from ...plugins.clone.files import read_files
-from ...plugins.tree.tree import SIGNATURE_FILE, Tree
+from ...plugins.tree.manifest import Manifest
+from ...plugins.tree.tree import SIGNATURE_FILE, Tree, key_id, public_key_of, sign_tree
 from ...protocol.limits import TREE_BYTES, TREE_DEPTH
 from ...protocol.text import shown
+from ...settings.host import HostProfile
 from ...settings.options import Paths
 from ..command import path_option
 from ..terminal import CommandError, first_of, reported
@@ -227,7 +231,39 @@ class SigningKey:
     """A signing key, and the file it was read from, if any."""
 
     seed: bytes
-    file: Path | None
+    file: Path | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What users compare."""
+        return key_id(public_key_of(self.seed))
+
+    def check_outside(self, root: Path, files: Collection[str]) -> None:
+        """
+        Check that the key would not be published with the plugin.
+
+        :param files: The paths of what is signed.
+        :raise CommandError: It would be.
+        """
+        if self.file is None or not self.file.resolve().is_relative_to(root.resolve()):
+            return
+        inside = self.file.resolve().relative_to(root.resolve()).as_posix()
+        if inside in files:
+            raise CommandError(
+                "the key file is one of the plugin's files; anyone who has it can sign "
+                "as you, so keep it elsewhere"
+            )
+
+    def sign(self, root: Path, tree: Tree, of: Manifest, profile: HostProfile) -> None:
+        """
+        Sign a tree, and write its signature.
+
+        :param root: The author's directory.
+        :raise BridgeError: The tree cannot be signed.
+        :raise OSError: The signature cannot be written.
+        """
+        text = sign_tree(tree, of.id, profile, self.seed, int(time.time()))
+        write_atomically(root / SIGNATURE_FILE, text, 0o644)
 
 
 def chosen_key(chosen: Path | None) -> SigningKey:
@@ -257,23 +293,6 @@ def _read(path: Path) -> str:
                 create += f" --out {shlex.quote(str(path))}"
             why = f"there is no key file {path}; to create one, run: {create}"
             raise CommandError(why) from None
-
-
-def check_key_outside(key: SigningKey, root: Path, files: Collection[str]) -> None:
-    """
-    Check that the key would not be published with the plugin.
-
-    :param files: The paths of what is signed.
-    :raise CommandError: It would be.
-    """
-    if key.file is None or not key.file.resolve().is_relative_to(root.resolve()):
-        return
-    inside = key.file.resolve().relative_to(root.resolve()).as_posix()
-    if inside in files:
-        raise CommandError(
-            "the key file is one of the plugin's files; anyone who has it can sign as "
-            "you, so keep it elsewhere"
-        )
 
 
 def check_clean(root: Path, besides: Collection[str]) -> None:

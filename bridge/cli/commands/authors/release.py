@@ -75,7 +75,7 @@ def release(
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
     if not chosen.is_committed:
-        worktree.check_key_outside(signing, directory, worktree.published(directory))
+        signing.check_outside(directory, worktree.published(directory))
         with reported("a file cannot be read or written"):
             _set_version(place, repository, chosen, as_json)
             repository.commit(chosen, signing)

@@ -13,15 +13,8 @@ from pathlib import Path
 
 import click
 
-from ....datadir.paths import write_atomically
 from ....plugins.tree.manifest import load_manifest
-from ....plugins.tree.tree import (
-    SIGNATURE_FILE,
-    key_id,
-    public_key_of,
-    sign_tree,
-    verify_tree,
-)
+from ....plugins.tree.tree import SIGNATURE_FILE, verify_tree
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree
@@ -52,7 +45,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     if (out if show else key) is not None:
         raise click.UsageError("--key goes with --show, and --out without it")
     if show:
-        found = key_id(public_key_of(worktree.chosen_key(key).seed))
+        found = worktree.chosen_key(key).fingerprint
         print_result(as_json, {"keyId": found}, [found])
         return
     path = out or worktree.default_key_file()
@@ -61,7 +54,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
         with reported(f"{path.parent} cannot be created"):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, seed.hex().encode() + b"\n")
-    found = key_id(public_key_of(seed))
+    found = worktree.SigningKey(seed).fingerprint
     lines = [
         f"key file     {path} (keep a backup; never publish it)",
         f"fingerprint  {found} (publish it for users)",
@@ -86,12 +79,11 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
         worktree.check_clean(directory, {SIGNATURE_FILE})
     tree = worktree.published_tree(directory)
     manifest = load_manifest(tree, profile)
-    worktree.check_key_outside(signing, directory, tree.files)
-    text = sign_tree(tree, manifest.id, profile, signing.seed, int(time.time()))
+    signing.check_outside(directory, tree.files)
     with reported(f"{SIGNATURE_FILE} cannot be written"):
-        write_atomically(directory / SIGNATURE_FILE, text, 0o644)
+        signing.sign(directory, tree, manifest, profile)
     print(f"signed       {manifest.id} {manifest.version} for {profile.application}")
-    print(f"fingerprint  {key_id(public_key_of(signing.seed))}")
+    print(f"fingerprint  {signing.fingerprint}")
     print(f"wrote        {directory / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")
     if SIGNATURE_FILE not in worktree.published(directory):

@@ -251,7 +251,7 @@ class RefusedTests(ReleaseTestCase):
     def test_unwritable(self):
         """A failure of the disk is one line."""
         full = OSError(28, "No space left on device")
-        where = "bridge.cli.authoring.releases.write_atomically"
+        where = "bridge.cli.authoring.worktree.write_atomically"
         with mock.patch(where, side_effect=full):
             self.assert_fails("No space left on device", self.release("patch"))
         self.assert_released("patch", "1.2.4")

@@ -10,7 +10,6 @@ from unittest import mock
 
 from bridge.cli.authoring import worktree
 from bridge.cli.authoring.worktree import chosen_key, default_key_file
-from bridge.cli.commands.authors import sign as module
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.tree import key_id, public_key_of, read_tree, verify_tree
 from bridge.settings.host import load_profile
@@ -115,7 +114,7 @@ class SignTests(SignTestCase):
     def test_unwritable(self):
         """A signature that cannot be written is reported."""
         refused = PermissionError(13, "Permission denied")
-        with mock.patch.object(module, "write_atomically", side_effect=refused):
+        with mock.patch.object(worktree, "write_atomically", side_effect=refused):
             self.assert_refused("plugin.sig cannot be written: Permission denied")
 
     def test_for_another_host(self):
