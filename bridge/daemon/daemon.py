@@ -19,7 +19,6 @@ from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from ..classes import define
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
-from ..datadir.token import FollowedToken
 from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.processes import (
@@ -30,6 +29,7 @@ from ..system.processes import (
     trim,
 )
 from ..system.supervision import Supervisor
+from ..web.guard import FollowedToken
 from ..web.websocket.sockets import BridgeFactory
 from .banner import Line
 from .controlsocket import ControlSocket

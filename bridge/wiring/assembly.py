@@ -24,7 +24,7 @@ from ..daemon.daemon import Daemon
 from ..daemon.listening import Listening, StartError, bind, inherited_socket
 from ..daemonlog import LogPush, Observer, Output, open_daemon_log
 from ..datadir.paths import DataDir
-from ..datadir.token import FollowedToken, read_or_make_token
+from ..datadir.token import read_or_make_token
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..pagelog.pagefile import LogFileError, PageFile
@@ -42,7 +42,7 @@ from ..settings.values import Address
 from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder
 from ..system.supervision import supervisor, to_journal
-from ..web.guard import Guard
+from ..web.guard import FollowedToken, Guard
 from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.sockets import BridgeFactory

@@ -18,13 +18,12 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
-from bridge.datadir.token import FollowedToken
 from bridge.protocol.budgets import Budgets, TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc import Hub, NoParams, NoResult, Registry, method
 from bridge.services.state import State
 from bridge.store.store import Store
-from bridge.web.guard import Guard
+from bridge.web.guard import FollowedToken, Guard
 from bridge.web.site import GuardedSite, Routes
 from bridge.web.websocket.conversation import SharedContext
 from bridge.web.websocket.sockets import BridgeFactory
