@@ -128,7 +128,7 @@ def main(base: Path, *, old: bool) -> None:
     ca_file = base / "ca.pem"
     issuer = make_authority(ca_file)
     forge = start_forge(reactor, base / "repositories", issuer)
-    sys.stdout.write(json.dumps({"port": forge.port}) + "\n")
+    sys.stdout.write(json.dumps({"port": forge.getHost().port}) + "\n")
     sys.stdout.flush()
     stdio.StandardIO(_UntilClosed(reactor))
     reactor.run()

@@ -18,14 +18,11 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IListeningPort
 from twisted.internet.ssl import CertificateOptions
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from ..classes import frozen
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
 from ..protocol.errors import UserError
 from ..settings.host import HostProfile
@@ -76,24 +73,9 @@ class ForgeError(UserError):
     """The forge can't run or publish; the message shows how to fix it."""
 
 
-@frozen
-class Forge:
-    """A running forge."""
-
-    port: int
-    _listening: IListeningPort
-    _factory: TLSMemoryBIOFactory
-
-    def url(self, name: str) -> str:
-        """The URL of the repository ``name``."""
-        return f"https://{_ADDRESS}:{self.port}/{name}.git"
-
-    def stop(self) -> Deferred[None]:
-        """Stop listening and drop every connection."""
-        stopped = maybeDeferred(self._listening.stopListening)
-        for connection in list(self._factory.protocols):
-            connection.abortConnection()
-        return stopped.addCallback(lambda _: None)
+def address(forge: Any, name: str) -> str:
+    """Return the URL of a repository."""
+    return f"https://{_ADDRESS}:{forge.getHost().port}/{name}.git"
 
 
 def make_authority(ca_file: Path) -> CA:
@@ -115,21 +97,21 @@ def make_authority(ca_file: Path) -> CA:
     return authority
 
 
-def start_forge(reactor: Any, root: Path, authority: CA) -> Forge:
+def start_forge(reactor: Any, root: Path, authority: CA) -> Any:
     """
     Start a forge on a free port.
 
     :param reactor: Must be an ``IReactorTCP`` and an ``IReactorProcess``.
     :param root: The directory of bare repositories.
     :param authority: Issues the certificate.
+    :return: The ``IListeningPort``; see ``address``.
     :raise ForgeError: git is missing.
     """
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
     site = Site(_Backend(reactor, _backend_program(), root))
     factory = TLSMemoryBIOFactory(tls, False, site, reactor)
-    listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
-    return Forge(listening.getHost().port, listening, factory)
+    return reactor.listenTCP(0, factory, interface=_ADDRESS)
 
 
 def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> str:

@@ -7,13 +7,14 @@ import ssl
 from contextlib import closing
 from http import client
 from subprocess import CalledProcessError
+from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
+from bridge.demo.forge import ForgeError, address, make_authority, publish, start_forge
 
 from ..directories import fresh_directory
 from ..plugins.clone.clones import run_git
@@ -35,8 +36,14 @@ class ForgeTests(TestCase):
         self.second = publish(worktree, self.root, "demo", "Second")
         self.ca_file = self.base / "ca.pem"
         authority = make_authority(self.ca_file)
-        self.forge = start_forge(reactor, self.root, authority)
-        self.addCleanup(self.forge.stop)
+        self.forge: Any = start_forge(reactor, self.root, authority)
+        self.url = address(self.forge, "demo")
+        self.addCleanup(self.stop)
+
+    def stop(self) -> Any:
+        for connection in [*self.forge.factory.protocols]:
+            connection.abortConnection()
+        return self.forge.stopListening()
 
     def git(self, *words: str) -> Deferred[str]:
         return deferToThread(run_git, self.base, *words, ca_file=self.ca_file)
@@ -47,7 +54,7 @@ class ForgeTests(TestCase):
         for version in ("0", "2"):
             into = self.base / version
             option = f"protocol.version={version}"
-            yield self.git("-c", option, "clone", self.forge.url("demo"), str(into))
+            yield self.git("-c", option, "clone", self.url, str(into))
             self.assertTrue((into / "ignored").exists())
             log = yield self.git("-C", str(into), "log", "--format=%H %s %an")
             self.assertEqual(
@@ -60,7 +67,7 @@ class ForgeTests(TestCase):
     @inlineCallbacks
     def test_no_pushes(self):
         into = self.base / "p"
-        yield self.git("clone", self.forge.url("demo"), str(into))
+        yield self.git("clone", self.url, str(into))
         pushing = self.git("-C", str(into), "push", "origin", "HEAD:refs/heads/x")
         error = yield self.assertFailure(pushing, CalledProcessError)
         self.assertIn("403", error.stderr)
@@ -80,7 +87,9 @@ class ForgeTests(TestCase):
             "Git-Protocol": "version=2",
         }
         context = ssl.create_default_context(cafile=str(self.ca_file))
-        where = client.HTTPSConnection("127.0.0.1", self.forge.port, context=context)
+        where = client.HTTPSConnection(
+            "127.0.0.1", self.forge.getHost().port, context=context
+        )
         with closing(where) as connection:
             connection.request("POST", "/demo.git/git-upload-pack", body, headers)
             return connection.getresponse().read()

@@ -20,7 +20,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner
 
 from ... import tap
-from ...demo.forge import make_authority, publish_sample, start_forge
+from ...demo.forge import address, make_authority, publish_sample, start_forge
 from ...plugins.esbuild.executable import pin_for
 from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
@@ -165,7 +165,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     report("publishing a signed sample plugin on a git server with its own certificate")
     name = publish_sample(root, repositories, place.profile, os.urandom, time.time())
     forge = start_forge(reactor, repositories, authority)
-    return certificate, forge.url(name)
+    return certificate, address(forge, name)
 
 
 def typed_name() -> str:
@@ -198,10 +198,10 @@ def show_page(
         what_next = f"run: plugin-bridge doctor {place.typed}"
         why = "no bundle was built"
         await _until(reactor, place.bundle, BUILD_SECONDS, why, what_next)
-        address = serve()
-        print_line(words(address))
+        served = serve()
+        print_line(words(served))
         if browses:
-            browse(reactor, place, address)
+            browse(reactor, place, served)
         await Deferred[None]()
 
     with suppress(KeyboardInterrupt):
