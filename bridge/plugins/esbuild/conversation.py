@@ -173,8 +173,13 @@ class Conversation(ProcessProtocol):
             return
         self._received += data
         try:
-            while (taken := take_packet(self._received)) is not None:
-                body, self._received = taken
+            while len(self._received) >= _LENGTH.size:
+                end = _LENGTH.size + _LENGTH.unpack_from(self._received)[0]
+                if len(self._received) < end:
+                    break
+                # A copy of many megabytes would hold up every socket.
+                body = memoryview(self._received)[_LENGTH.size : end]
+                self._received = self._received[end:]
                 self._take(body)
         except PacketError as e:
             self._fail(self._not_pinned(f": {e}"))
@@ -303,21 +308,6 @@ def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
     body: list[bytes] = [_LENGTH.pack(number << 1 | is_response)]
     _encode(value, body)
     return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
-
-
-def take_packet(received: bytearray) -> tuple[memoryview, bytearray] | None:
-    """
-    Take the first whole packet from what was received, without a copy: of many
-    megabytes that would hold up every socket.
-
-    :return: It, without its length, and what follows; ``None``: more has to arrive.
-    """
-    if len(received) < _LENGTH.size:
-        return None
-    end = _LENGTH.size + _LENGTH.unpack_from(received)[0]
-    if len(received) < end:
-        return None
-    return memoryview(received)[_LENGTH.size : end], received[end:]
 
 
 def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
