@@ -57,16 +57,10 @@ def _path_rule(importer: str, path: str) -> str | None:
 def _leaves(importer: str, path: str) -> bool:
     if path.startswith("/") or _SCHEME.match(path):
         return True
-    relative = path.startswith(".")
-    depth = importer.count("/") if relative else 0
-    for part in path.split("/"):
-        if part == "..":
-            depth -= 1
-        elif part not in ("", "."):
-            depth += 1
-        if depth < 0:
-            return True
-    return not relative and ".." in path.split("/")
+    if not path.startswith("."):
+        return ".." in path.split("/")
+    whole = posixpath.normpath(posixpath.join(posixpath.dirname(importer), path))
+    return whole.split("/")[0] == ".."
 
 
 def names_tooling(text: str) -> bool:
