@@ -46,8 +46,14 @@ from ..web.guard import FollowedToken, Guard
 from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.sockets import BridgeFactory
-from .plugins import make_approver, make_plugins
-from .services import LIGHT, Core, Threads, make_services
+from .services import (
+    LIGHT,
+    Core,
+    Threads,
+    make_approver,
+    make_plugins,
+    make_services,
+)
 
 # A command that checks for a daemon holds the lock for a moment.
 LOCK_PATIENCE_SECONDS = 0.2

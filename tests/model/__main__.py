@@ -34,6 +34,7 @@ def main() -> None:
         settings=settings(
             max_examples=chosen.examples,
             stateful_step_count=chosen.steps,
+            deadline=None,  # the machine may be busy
             database=None,
             report_multiple_bugs=False,
             phases=(*_QUICK, Phase.shrink) if chosen.shrink else _QUICK,

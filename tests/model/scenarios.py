@@ -14,7 +14,7 @@ import bridge.plugins.installed.records
 import bridge.plugins.operations.changes
 import bridge.plugins.operations.settlement
 import bridge.store.store
-import bridge.wiring.plugins
+import bridge.wiring.services
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.records import removal
 from bridge.store.store import Store
@@ -109,7 +109,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
     settlement = bridge.plugins.operations.settlement
     installed = settlement.InstalledSet
     changes = bridge.plugins.operations.changes
-    trust, wiring = bridge.plugins.installed.records.Trust, bridge.wiring.plugins
+    trust, wiring = bridge.plugins.installed.records.Trust, bridge.wiring.services
     return {
         "acknowledged-early": (Store, "commit", early),
         "build-not-swept": (wiring, "sweep", lambda _: None),

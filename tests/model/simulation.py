@@ -26,7 +26,6 @@ from twisted.logger import LogLevel, eventAsText, globalLogPublisher
 from twisted.python.failure import Failure
 
 import bridge.plugins.bundle.build
-import bridge.wiring.plugins
 import bridge.wiring.services
 from bridge import tap
 from bridge.approval.prompts import denied, unavailable
@@ -213,9 +212,9 @@ class Simulation:
         for module, name, double in (
             (time, "time", self._time_of_day),
             (bridge.wiring.services, "Pool", lambda _, *more: Pool(schedule, *more)),
-            (bridge.wiring.plugins, "Repositories", self._cloner),
-            (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
-            (bridge.wiring.plugins, "Scanner", lambda *_: Clean()),
+            (bridge.wiring.services, "Repositories", self._cloner),
+            (bridge.wiring.services, "native_approver", lambda *_: self.user),
+            (bridge.wiring.services, "Scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))
