@@ -139,16 +139,14 @@ def methods_of(service: type[Any]) -> Iterator[Method]:
 class Registry:
     """The named services, and calls of their methods."""
 
-    _services: dict[str, object] = field(factory=dict)
-    _methods: dict[tuple[str, str], Method] = field(factory=dict)
+    _services: dict[str, tuple[object, dict[str, Method]]] = field(factory=dict)
 
     _log: ClassVar[Logger] = Logger()
 
     def register(self, name: str, service: object) -> None:
         """Add ``service`` under ``name``."""
-        self._services[name] = service
-        for found in methods_of(type(service)):
-            self._methods[name, found.name] = found
+        methods = {method.name: method for method in methods_of(type(service))}
+        self._services[name] = service, methods
 
     def names(self) -> list[str]:
         """The services' names, sorted."""
@@ -163,18 +161,18 @@ class Registry:
         if service not in self._services:
             hint = nearest(service, self._services)
             raise BridgeError(Code.UNKNOWN_SERVICE, f"no service has this name{hint}")
-        if (service, name) not in self._methods:
-            hint = nearest(name, [n for owner, n in self._methods if owner == service])
-            why = f"the service has no such method{hint}"
+        owner, methods = self._services[service]
+        if name not in methods:
+            why = f"the service has no such method{nearest(name, methods)}"
             raise BridgeError(Code.UNKNOWN_METHOD, why)
-        return self._services[service], self._methods[service, name]
+        return owner, methods[name]
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Describe every service: the payload of ``welcome.services``."""
         return {name: self._describe(name) for name in self.names()}
 
     def _describe(self, name: str) -> dict[str, Any]:
-        service = self._services[name]
+        service, methods = self._services[name]
         more: dict[str, Any] = {}
         try:
             # A service may have fields of its own, which follow those of all.
@@ -184,7 +182,7 @@ class Registry:
             self._log.failure("{name} can't be described", name=name)
         return {
             "summary": summary_of(type(service)),
-            "methods": [m.name for m in methods_of(type(service))],
+            "methods": list(methods),
             **more,
         }
 
