@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from functools import wraps
 from typing import Any, BinaryIO, Final
@@ -27,12 +27,15 @@ from ..classes import define
 from ..datadir.ownership import check
 from ..datadir.paths import DataDir, NotASocketError, connected, control_address
 from ..datadir.token import read_token
+from ..plugins.installed.records import SWITCH
 from ..protocol.errors import BridgeError, CloseReason, Code, Prefix, plugin_error
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import in_line, visible
 from ..provision.service import UNIT, is_service_of, wake
+from ..settings.host import HostProfile
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
+from ..store.tables import HOST
 from ..system.locks import is_held
 from .command import EXIT_STATUS, Command, NoDaemonError, command, json_option
 from .terminal import CommandError, ProgressLine, print_result
@@ -223,9 +226,48 @@ class Session:
         operation = str(self._step.get("operation"))
         self.request("plugins", "cancel", {"operation": operation})
 
+    def plugins(self) -> list[dict[str, Any]]:
+        """
+        List the installed plugins.
+
+        :return: List entries, each with ``enabled`` and, when it is not built,
+            ``problem``.
+        """
+        listing = self.call("plugins", "list")
+        switches = self.switches()
+        found = {plugin["id"]: {**plugin} for plugin in listing["plugins"]}
+        for broken in listing["broken"]:
+            plugin = found.setdefault(broken["id"], {"id": broken["id"]})
+            plugin["problem"] = broken["reason"]
+        for plugin_id, plugin in found.items():
+            plugin["enabled"] = is_on(plugin_id, switches, self.place.profile)
+        return [found[plugin_id] for plugin_id in sorted(found)]
+
+    def switches(self) -> dict[str, object]:
+        """Return the values of the namespace ``host`` by key, for ``is_on``."""
+        entries: dict[str, object] = self.call("state", "list", ns=HOST)["entries"]
+        return entries
+
+    def off_lines(self, plugin_id: str) -> list[str]:
+        """Return how to switch a plugin on, if it is off."""
+        if is_on(plugin_id, self.switches(), self.place.profile):
+            return []
+        run = f"plugin-bridge enable {self.place.typed} {plugin_id}"
+        return [f"it is off; to switch it on, run: {run}"]
+
     def print(self, value: Any, lines: list[str]) -> None:
         """Print a result: ``value`` as JSON, or ``lines`` for people."""
         print_result(self.json, value, lines)
+
+
+def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) -> bool:
+    """
+    Whether a plugin is switched on.
+
+    :param switches: The values of the namespace ``host`` by key.
+    """
+    value = switches.get(SWITCH + plugin_id)
+    return value is True if profile.opt_in else value is not False
 
 
 def _why_closed(reason: str) -> str:

@@ -2,24 +2,103 @@
 
 from __future__ import annotations
 
+import re
 import time
+from functools import partial
 from typing import Any, Final
 
 import click
 
-from ...plugins.installed.records import SWITCH
+from ...plugins.installed.records import KEYS, RECORDS, SWITCH
 from ...plugins.tree.versions import is_lower
-from ...protocol.errors import BridgeError, Prefix
-from ...protocol.text import timestamp, visible
+from ...protocol.errors import BridgeError, Code, Prefix
+from ...protocol.text import PLUGIN_ID, nearest, timestamp, visible
+from ...protocol.wire import structure
+from ...settings.config import HOST_OPTIONS, ConfigError
 from ...settings.host import HostProfile
+from ...settings.options import locate
+from ...store.generations import StoreError, read_state
 from ...store.tables import HOST
-from .. import INTERRUPTED, installed
+from .. import INTERRUPTED
 from ..command import REFUSED, plain, prefix_of, refusal_fields
 from ..session import Session, daemon_command
-from ..terminal import counted, print_line, table
+from ..terminal import CommandError, counted, print_line, table
 
 _PENDING_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
+_LIST_CHARACTERS: Final = 1 << 20
+"""More than a manifest has: a terminal has room for all of it."""
+
+
+def check_installed(session: Session, *plugin_ids: str) -> None:
+    """
+    Check that plugins are installed.
+
+    :raise CommandError: One is not; the message has the nearest id.
+    """
+    ids = [plugin["id"] for plugin in session.plugins()]
+    for plugin_id in plugin_ids:
+        if plugin_id not in ids:
+            run = f"; run: plugin-bridge list {session.place.typed}"
+            named = plugin_id if re.fullmatch(PLUGIN_ID, plugin_id) else "with this id"
+            hint = nearest(plugin_id, ids) or run
+            raise CommandError(f"no plugin {named} is installed{hint}")
+
+
+def _complete(
+    namespace: str, ctx: click.Context, _: click.Parameter, begun: str
+) -> list[str]:
+    """Complete names in the state of the data directory of a command line."""
+    try:
+        place = locate(*(ctx.params[option.attribute] for option in HOST_OPTIONS))
+        names = read_state(place.data.state).entries(namespace)
+    except (ConfigError, StoreError, OSError):
+        return []
+    found = (visible(name) for name in sorted(names))
+    return [name for name in found if name.startswith(begun)]
+
+
+complete_plugins: Final = partial(_complete, RECORDS)
+complete_keys: Final = partial(_complete, KEYS)
+
+
+def preview_of(session: Session, **named: str) -> Any | None:
+    """
+    Have the daemon preview a plugin.
+
+    :param named: ``url``, or the ``id`` of an installed one.
+    :return: What ``plugins/preview`` answers; ``None`` where only previews are refused.
+    :raise BridgeError: An install or update would be refused, too.
+    """
+    try:
+        return session.operate("preview", **named)
+    except BridgeError as e:
+        if prefix_of(e) is Prefix.BUSY or e.code is Code.RATE_LIMITED:
+            return None
+        raise
+
+
+def preview_lines(preview: Any, profile: HostProfile) -> list[str]:
+    """Describe a plugin: its name, its author's key, and what it asks for."""
+    manifest, key = preview["manifest"], preview["key"]
+    author = f", by {manifest['author']}" if manifest.get("author") else ""
+    known = "accepted before" if key["trusted"] else "not accepted yet"
+    asks = gained(preview, profile) or ["It asks for nothing."]
+    return [
+        visible(f"{manifest['id']} {manifest['version']}: {manifest['name']}{author}"),
+        visible(f"signed with the key {key['keyId']}, {known}"),
+        *asks,
+    ]
+
+
+def gained(preview: Any, profile: HostProfile) -> list[str]:
+    """List in words what a plugin asks for that the installed one does not."""
+    # Most commands need none of it.
+    from ...approval.prompts import Differences, gain_lines
+
+    changes = structure(preview["changes"], Differences)
+    words = profile.permission_words
+    return gain_lines(words, changes, _LIST_CHARACTERS)
 
 
 @daemon_command("list", "--host reference")
@@ -28,7 +107,7 @@ def list_plugins(session: Session) -> None:
     List the installed plugins of the running daemon: id, name, version, whether one is
     switched off, and why one is not in the bundle.
     """
-    plugins = installed.read_plugins(session)
+    plugins = session.plugins()
     rows = [("ID", "NAME", "VERSION", "STATE"), *map(row_of, plugins)]
     session.print(
         {"plugins": plugins}, table(rows) if plugins else ["no plugin is installed"]
@@ -53,20 +132,20 @@ def install(session: Session, url: str) -> None:
     Have the running daemon install the plugin of a git repository, with the same checks
     as from the page, after showing what it is and asks for. URL must be https.
     """
-    preview = installed.preview_of(session, url=url)
+    preview = preview_of(session, url=url)
     pin = {}
     if preview is not None:
         pin = {"pin": {name: preview[name] for name in ("commit", "digest")}}
         if not session.json:
-            for line in installed.preview_lines(preview, session.place.profile):
+            for line in preview_lines(preview, session.place.profile):
                 session.progress.line(line)
     result = session.operate("install", url=url, **pin)
     plugin = result["plugin"]
-    # Before a call that may fail: it is installed.
+    # Before a call that may fail: it is
     session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
     if session.json:
         return
-    for line in installed.off_lines(session, plugin["id"]):
+    for line in session.off_lines(plugin["id"]):
         print_line(line)
 
 
@@ -85,7 +164,7 @@ def _checked(ctx: click.Context, _: object, ids: tuple[str, ...]) -> tuple[str, 
     nargs=-1,
     metavar="[ID]...",
     callback=_checked,
-    shell_complete=installed.complete_plugins,
+    shell_complete=complete_plugins,
 )
 def update(session: Session, ids: tuple[str, ...], every: bool) -> int:
     """
@@ -98,7 +177,7 @@ def update(session: Session, ids: tuple[str, ...], every: bool) -> int:
     """
     if not ids:
         return update_all(session) if every else show(session)
-    installed.check_installed(session, *ids)
+    check_installed(session, *ids)
     done, status = _update(session, list(dict.fromkeys(ids)))
     session.print({"updated": done}, [])
     return status
@@ -139,7 +218,7 @@ def show(session: Session) -> int:
 def _previewed(session: Session, plugin_id: str) -> Any | None:
     """Preview an update; ``None`` when it would be refused, or can't be done now."""
     try:
-        return installed.preview_of(session, id=plugin_id)
+        return preview_of(session, id=plugin_id)
     except BridgeError as e:
         if session.interrupted:
             raise
@@ -148,7 +227,7 @@ def _previewed(session: Session, plugin_id: str) -> Any | None:
 
 
 def _asks_for(preview: Any, profile: HostProfile) -> list[str]:
-    lines = installed.gained(preview, profile)
+    lines = gained(preview, profile)
     if not lines:
         return []
     name = preview["manifest"]["id"]
@@ -222,9 +301,7 @@ def _update(session: Session, ids: list[str]) -> tuple[list[dict[str, Any]], int
     return done, status
 
 
-_id = click.argument(
-    "plugin_id", metavar="ID", shell_complete=installed.complete_plugins
-)
+_id = click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
 
 
 @daemon_command("uninstall", "weather", prompted=True)
@@ -237,7 +314,7 @@ def uninstall(session: Session, plugin_id: str) -> int:
     The daemon tries again when somebody connects or lists the plugins, after at least
     10 s.
     """
-    installed.check_installed(session, plugin_id)
+    check_installed(session, plugin_id)
     session.operate("uninstall", id=plugin_id)
     result, line = {"uninstalled": plugin_id}, f"uninstalled {plugin_id}"
     why = session.build_error
@@ -269,7 +346,7 @@ def disable(session: Session, plugin_id: str) -> None:
 
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
-    installed.check_installed(session, plugin_id)
+    check_installed(session, plugin_id)
     at = {"ns": HOST, "key": SWITCH + plugin_id}
     if on == session.place.profile.opt_in:
         session.call("state", "set", **at, value=on)
@@ -325,7 +402,7 @@ def _key_line(key: dict[str, Any]) -> str:
 
 
 @daemon_command("forget-key", "KEYID", prompted=True)
-@click.argument("key_id", metavar="KEYID", shell_complete=installed.complete_keys)
+@click.argument("key_id", metavar="KEYID", shell_complete=complete_keys)
 def forget_key(session: Session, key_id: str) -> None:
     """
     Have the running daemon stop trusting an author's key. KEYID is the fingerprint as

@@ -27,8 +27,7 @@ from ..command import (
     command,
     json_option,
 )
-from ..installed import is_on, read_plugins
-from ..session import UNASKED, Session, connect
+from ..session import UNASKED, Session, connect, is_on
 from ..terminal import print_result
 
 _SHOWN_PROBLEMS: Final = 3
@@ -112,7 +111,7 @@ def status(place: Paths, as_json: bool) -> int:
 def of_daemon(session: Session) -> Overview:
     """Ask the running daemon for its state."""
     welcome = session.welcome
-    plugins = read_plugins(session)
+    plugins = session.plugins()
     updates, unknown = None, []
     with suppress(BridgeError):
         answer = session.call("plugins", "check_updates")
@@ -180,7 +179,7 @@ def problems_of(
     """
     List what is wrong with a running daemon.
 
-    :param plugins: See ``bridge.cli.installed.read_plugins``.
+    :param plugins: See ``Session.plugins``.
     :param built: See ``built_at``.
     """
     about, where = session.welcome["services"]["plugins"], session.place.typed

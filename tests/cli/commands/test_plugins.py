@@ -6,8 +6,8 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands.plugins import line_of, row_of
-from bridge.cli.installed import check_installed, read_plugins
+from bridge.cli.commands.plugins import check_installed, line_of, row_of
+from bridge.cli.session import Session
 from bridge.cli.terminal import CommandError
 from bridge.settings.host import load_profile
 
@@ -81,17 +81,18 @@ class InstalledTests(SynchronousTestCase):
             ("reference", [False, True, True, True]),
             ("vrcnext", [False, False, True, False]),
         ):
-            place = mock.Mock(profile=load_profile(host))
-            found = read_plugins(mock.Mock(call=call, place=place))
+            place: Any = mock.Mock(profile=load_profile(host))
+            asked = Session(place, mock.Mock(), mock.Mock())
+            with mock.patch.object(asked, "call", call):
+                found = asked.plugins()
             self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
             self.assertEqual([p["enabled"] for p in found], on, host)
             self.assertIn("not in the bundle: not_installed", row_of(found[-1])[-1])
 
     def test_nearest(self) -> None:
         """The error has the nearest id, and what was typed as far as it is an id."""
-        listing = {"plugins": [{"id": "weather"}], "broken": [], "entries": {}}
         asked: Any = mock.Mock(place=mock.Mock(typed="X"))
-        asked.call.return_value = listing
+        asked.plugins.return_value = [{"id": "weather"}]
         check_installed(asked, "weather", "weather")
         near = self.assertRaises(CommandError, check_installed, asked, "wether")
         self.assertIn("did you mean weather?", str(near))

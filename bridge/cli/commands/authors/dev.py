@@ -34,7 +34,6 @@ from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
 from ...hostpage import Builds, browse, serve_page
-from ...installed import off_lines
 from ...session import Session, connect
 from ...terminal import CommandError, print_line, reported
 
@@ -179,7 +178,7 @@ class Link:
             self._linked_as = plugin_id, version
             more = "; it replaces the installed plugin" if linked["shadows"] else ""
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
-            self._show_lines(off_lines(self._session, plugin_id))
+            self._show_lines(self._session.off_lines(plugin_id))
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
