@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -89,28 +89,23 @@ class Staging:
                 with contextlib.suppress(FileNotFoundError):
                     _keep(self.folder / name, directory / f"{name}{_PREVIOUS}")
             sync_files([directory / name for name in files])
-            self._rename(directory, files)
+            with contextlib.ExitStack() as undoing:
+                for name in files:
+                    place = self.folder / name
+                    os.replace(directory / name, place)
+                    undoing.callback(_restore, directory / f"{name}{_PREVIOUS}", place)
+                undoing.pop_all()
+            sync_directory(self.folder)
         finally:
             _discard(directory)
 
-    def _rename(self, directory: Path, names: Iterable[str]) -> None:
-        done: list[str] = []
-        try:
-            for name in names:
-                os.replace(directory / name, self.folder / name)
-                done.append(name)
-        except OSError:
-            for name in done:
-                self._restore(directory / f"{name}{_PREVIOUS}", self.folder / name)
-            raise
-        sync_directory(self.folder)
 
-    def _restore(self, previous: Path, place: Path) -> None:
-        with contextlib.suppress(OSError):
-            if previous.exists():
-                os.replace(previous, place)
-            else:
-                place.unlink()
+def _restore(previous: Path, place: Path) -> None:
+    with contextlib.suppress(OSError):
+        if previous.exists():
+            os.replace(previous, place)
+        else:
+            place.unlink()
 
 
 def is_current(
@@ -189,7 +184,5 @@ def _keep(path: Path, name: Path) -> None:
     """Give a file another name, or copy it where that can't be."""
     try:
         os.link(path, name, follow_symlinks=False)
-    except FileNotFoundError:
-        raise
     except OSError:
         shutil.copyfile(path, name)
