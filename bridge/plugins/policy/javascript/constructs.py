@@ -145,10 +145,9 @@ class _Reading:
 
     def _free_or_not(self, index: int, text: str) -> None:
         name = text.removeprefix(self._mark)
-        is_free = name != text
-        if is_free:
+        if name != text:
             self._free[index] = name
-        if not (is_free and name in table.GLOBALS):
+        if name == text or name not in table.GLOBALS:
             self._name_of(index, name)
 
     def _add(self, index: int, rule: str, why: str = "") -> None:

@@ -35,6 +35,7 @@ _REGEX: Final = re.compile(
     r"/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[A-Za-z]*+"
 )
 
+_AWAIT: Final = frozenset({"await"})
 _HEADS: Final = frozenset({"if", "while", "for", "with"})
 _OPERATORS: Final = frozenset(
     {
@@ -143,9 +144,12 @@ class Code:
         at = text.find("\n") + 1 if text.startswith("#!") else 0
         while (found := _TOKEN.match(text, at)) is not None:
             kind = str(found.lastgroup)
-            start = found.start(kind)
-            if found[kind] in ("/", "/=") and not self._is_divided(text[at:start]):
-                if self._awaits() and text.startswith(" ", found.end()):
+            start, last = found.start(kind), len(self.kinds) - 1
+            if found[kind] in ("/", "/=") and (
+                "\n" in text[at:start] or not self.ends_value(last)
+            ):
+                # In some functions that word is a name.
+                if self.is_word(last, _AWAIT) and text.startswith(" ", found.end()):
                     raise UnreadableError  # not a pattern if that is a variable's name
                 kind, found = "regex", _REGEX.match(text, start)
                 if found is None:
@@ -205,7 +209,7 @@ class Code:
             return True
         if text == ")":
             before = self.partner[index] - 1
-            if self.is_word(before, frozenset({"await"})):
+            if self.is_word(before, _AWAIT):
                 before -= 1
             return not self.is_word(before, _HEADS)
         if text in ("++", "--"):
@@ -257,13 +261,6 @@ class Code:
                 break
             at = self.partner[group] + 1
         return at
-
-    def _is_divided(self, blanks: str) -> bool:
-        return "\n" not in blanks and self.ends_value(len(self.kinds) - 1)
-
-    def _awaits(self) -> bool:
-        """Whether the last token is a word that is a name in some functions."""
-        return self.is_word(len(self.kinds) - 1, frozenset({"await"}))
 
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):
