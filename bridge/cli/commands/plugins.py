@@ -141,7 +141,7 @@ def install(session: Session, url: str) -> None:
                 session.progress.line(line)
     result = session.operate("install", url=url, **pin)
     plugin = result["plugin"]
-    # Before a call that may fail: it is
+    # Before a call that may fail: it is installed.
     session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
     if session.json:
         return
