@@ -305,8 +305,22 @@ def connect(place: Paths, as_json: bool = False, *, dev: bool = False) -> Sessio
     start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"
     wake(place)
     _check_running(place, start)
-    token = _token(place)
-    made = _connected(data, start)
+    try:
+        token = read_token(data.token)
+    except FileNotFoundError:
+        raise NoDaemonError(
+            f"the daemon of {data.root} has no token: it is just starting, or the file "
+            "was removed; to create a token, run: plugin-bridge run --rotate-token "
+            f"{place.typed}"
+        ) from None
+    try:
+        made = connected(control_address(data.control_socket), CONNECT_SECONDS)
+    except NotASocketError as e:
+        raise CommandError(str(e.strerror)) from None
+    except OSError as e:
+        # The lock is held, so one is just starting or ending, or could not listen.
+        why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
+        raise NoDaemonError(f"{why}; end it, and run: {start}") from None
     session = Session(place, made, made.makefile("rb"), as_json)
     with ExitStack() as undo:
         undo.callback(session.close)
@@ -346,28 +360,6 @@ def _check_running(place: Paths, start: str) -> None:
             f"{data.root} is open to other users; run: chmod 700 "
             f"{shlex.quote(str(data.root))}"
         )
-
-
-def _connected(data: DataDir, start: str) -> socket.socket:
-    try:
-        return connected(control_address(data.control_socket), CONNECT_SECONDS)
-    except NotASocketError as e:
-        raise CommandError(str(e.strerror)) from None
-    except OSError as e:
-        # The lock is held, so one is just starting or ending, or could not listen.
-        why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
-        raise NoDaemonError(f"{why}; end it, and run: {start}") from None
-
-
-def _token(place: Paths) -> str:
-    try:
-        return read_token(place.data.token)
-    except FileNotFoundError:
-        raise NoDaemonError(
-            f"the daemon of {place.data.root} has no token: it is just starting, or "
-            "the file was removed; to create a token, run: plugin-bridge run "
-            f"--rotate-token {place.typed}"
-        ) from None
 
 
 def listens_on(data: DataDir) -> Address | UnixAddress:

@@ -131,33 +131,22 @@ def _harmless_environ(root: Path) -> dict[str, str]:
     listing = ("config", "--list", "--name-only", "-z")
     names = os.fsdecode(_git(root, listing, environ, GIT_SECONDS)).split("\0")
     filters = [name for name in names if name.startswith("filter.")]
-    return environ | {
+    environ |= {
         # The tree's configuration may name a program to fetch lost objects by.
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         # Else git may look into others, by core.worktree.
         "GIT_WORK_TREE": str(root.resolve()),
-        # git has counted by now, and refused what is no number.
-        **_given(
-            {**_NOTHING_RUN, **dict.fromkeys(filters, "")},
-            int(environ.get(_COUNT) or 0),
-        ),
     }
-
-
-def _given(options: Mapping[str, str], first: int) -> dict[str, str]:
-    """
-    Return the variables that give options to git, whatever is in their names.
-
-    :param first: The number of the first; the later ones win.
-    """
-    environ = {_COUNT: str(first + len(options))}
+    # In variables, whatever is in the names of options; the later ones win.  git has
+    # counted by now, and refused what is no number.
+    first = int(environ.get(_COUNT) or 0)
+    options = {**_NOTHING_RUN, **dict.fromkeys(filters, "")}
+    environ[_COUNT] = str(first + len(options))
     for number, (name, text) in enumerate(options.items(), first):
-        environ |= {
-            f"GIT_CONFIG_KEY_{number}": name,
-            f"GIT_CONFIG_VALUE_{number}": text,
-        }
+        environ[f"GIT_CONFIG_KEY_{number}"] = name
+        environ[f"GIT_CONFIG_VALUE_{number}"] = text
     return environ
 
 
