@@ -66,8 +66,8 @@ soak: $(VENV)/installed
 	wait $$model || status=$$?; exit $$status
 
 # In a clone, as it writes into the modules. make mutants MUTATED=web/guard takes minutes.
-MUTATED ?= protocol/budgets web/guard http/addresspolicy http/target plugins/tree/manifest \
-	plugins/tree/signature plugins/tree/tree plugins/clone/bounds store/generations
+MUTATED ?= protocol/budgets web/guard http/target plugins/tree/manifest \
+	plugins/tree/tree plugins/clone/files store/generations
 COSMIC := $(CURDIR)/.cache/cosmic-ray/bin
 
 mutants: $(VENV)/installed
