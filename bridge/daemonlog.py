@@ -25,14 +25,6 @@ from .protocol.wire import Text, one_of, unstructure
 from .settings.config import LOG_LEVELS
 from .system.files import write_all
 
-_LEVELS: Final = {
-    LogLevel.debug: "debug",
-    LogLevel.info: "info",
-    LogLevel.warn: "warn",
-    LogLevel.error: "error",
-    LogLevel.critical: "error",
-}
-
 # As in syslog.
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warn": 4, "error": 3}
 
@@ -70,7 +62,8 @@ def read_event(event: LogEvent, secrets: Secrets) -> LogEntry:
         traceback = _lines(failure.getTraceback(), secrets)
     return LogEntry(
         event.get("log_time") or 0.0,
-        _LEVELS.get(event.get("log_level"), "info"),
+        # What is critical is an error.
+        min(event.get("log_level") or LogLevel.info, LogLevel.error).name,
         _source(event.get("log_namespace") or ""),
         _lines(formatEvent(event), secrets),
         error,
