@@ -3,14 +3,19 @@
 import gzip
 import os
 import zlib
+from typing import Any
 from unittest import mock
 
-from twisted.internet.testing import StringTransport
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web._newclient import Request
 from twisted.web.http_headers import Headers
 
-from bridge.http.exchange import Guarded
+from bridge.http.exchange import Connections, Guarded
+from bridge.http.target import CheckedRequest, read_url
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import OUTBOUND_INTERIM_HEADS
 
@@ -161,18 +166,63 @@ class AgentTests(OutboundCase):
 SMALL, LARGE = 8 * 1024, 64 * 1024
 
 
-class ReadingTests(SynchronousTestCase):
+class GuardedTests(SynchronousTestCase):
     def read_in(self, *pieces: bytes) -> int:
         """Receive an answer; the size of the next read."""
+        guarded = self.connected()
+        self.assertEqual(self.answered(guarded, *pieces).code, 200)
+        return guarded.transport.bufferSize
+
+    def connected(self) -> Guarded:
         guarded = Guarded(lambda count: None)
-        transport = StringTransport()
-        guarded.makeConnection(transport)
-        asked = guarded.request(Request(b"GET", b"/", Headers({"host": ["x"]}), None))
-        self.assertEqual(transport.bufferSize, SMALL)
+        guarded.makeConnection(StringTransport())
+        return guarded
+
+    def answered(self, guarded: Guarded, *pieces: bytes) -> Any:
+        """Send a request, and receive its answer."""
+        headers = Headers({"host": ["x"]})
+        asked = guarded.request(Request(b"GET", b"/", headers, None, persistent=True))
+        self.assertEqual(guarded.transport.bufferSize, SMALL)
+        self.assertFalse(guarded.is_kept)
         for piece in pieces:
             guarded.dataReceived(piece)
-        self.assertEqual(self.successResultOf(asked).code, 200)
-        return transport.bufferSize
+        return self.successResultOf(asked)
+
+    def test_kept(self) -> None:
+        """It is kept until either side ends it; each response has its own bounds."""
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n" * OUTBOUND_INTERIM_HEADS
+        head = interim + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+        guarded = self.connected()
+        for end, kept in ((b"\r\n", True), (b"Connection: close\r\n\r\n", False)):
+            self.assertEqual(self.answered(guarded, head + end).code, 200)
+            self.assertEqual(guarded.is_kept, kept)
+        guarded = self.connected()
+        self.answered(guarded, head + b"\r\n")
+        guarded.connectionLost(Failure(ConnectionDone()))
+        self.assertFalse(guarded.is_kept)
+
+    def test_sent_again(self) -> None:
+        """A request over a kept connection, if nothing has come of its answer."""
+        request = CheckedRequest(read_url("http://x/"), "GET", (), b"")
+        for begun, connected in ((b"", 2), (b"HTTP/1.1 2", 1)):
+            memory = MemoryReactorClock()
+            connections = Connections(
+                memory, ["1.1.1.1"], 80, None, 1.0, lambda count: None, True
+            )
+            asked = []
+            for _ in range(2):
+                asking = connections.ask(request, lambda head: bytearray())
+                asked.append(Deferred.fromCoroutine(asking))
+                if len(asked) == 1:
+                    made = memory.tcpClients[0][2].buildProtocol(None)
+                    made.makeConnection(StringTransport())
+                    made.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                    self.successResultOf(asked[0])
+            made.dataReceived(begun)
+            made.connectionLost(Failure(ConnectionDone()))
+            self.assertEqual(len(memory.tcpClients), connected)
+            asked[1].cancel()
+            self.failureResultOf(asked[1])
 
     def test_body_with_a_length(self) -> None:
         """It is not parsed, so it is read in large pieces."""
