@@ -125,6 +125,8 @@ class AnswerTests(OutboundCase):
         ):
             found = await self.fetched(answer)
             self.assertEqual((found["body"], found["headers"]), (body, {}))
+        plain = responding(b"text", b"Content-Encoding: Identity")
+        self.assertEqual((await self.fetched(plain))["body"], "text")
         for method, status in (
             ("HEAD", b"200 OK"),
             ("GET", b"204 No Content"),

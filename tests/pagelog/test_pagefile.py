@@ -178,6 +178,9 @@ class AppendTests(PageFileCase):
         self.assertFalse(self.directory.exists())
         aside.rename(self.directory)
         self.assertEqual(self.path.read_bytes(), b"1\n2\n")
+        # Once it is back, the file is rotated as ever.
+        file.append(b"3\n")
+        self.assertEqual((self.older(), file.problem), (b"1\n2\n", ""))
 
     def test_attack_replaced(self) -> None:
         """Neither a link nor a directory of others is followed, put there meanwhile."""
