@@ -7,8 +7,9 @@ Only Twisted's plugin and the command import this module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -37,8 +38,6 @@ from .system.reactor import run_once, steady_reactor
 from .system.supervision import report_failure, supervisor
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
-
-T = TypeVar("T")
 
 # A daemon that a supervisor starts answers within that time.
 KNOCK_SECONDS = 5.0
@@ -70,20 +69,17 @@ class Options(usage.Options):
             self._check(config, given)
         if config.print_token:
             self._check_listener(config, given)
-        if not (config.print_token or config.rotate_token or config.build_plugins):
-            return
         if config.print_token or config.rotate_token:
-            token = _exit_on_error(
-                lambda: oneshot.token(self.paths, config.rotate_token)
-            )
+            with _exiting():
+                token = oneshot.token(self.paths, config.rotate_token)
             sys.stdout.write(f"{token}\n")
             raise SystemExit(0)
-        reactor = steady_reactor()
-        report = _exit_on_error(
-            lambda: run_once(reactor, lambda: oneshot.build(reactor, self.paths))
-        )
-        sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
-        raise SystemExit(1 if report.errors else 0)
+        if config.build_plugins:
+            reactor = steady_reactor()
+            with _exiting():
+                report = run_once(reactor, lambda: oneshot.build(reactor, self.paths))
+            sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
+            raise SystemExit(1 if report.errors else 0)
 
     def _check(self, config: Config, given: click.Context) -> None:
         """
@@ -142,17 +138,19 @@ def _refuse(given: click.Context, name: str, rule: str) -> NoReturn:
 def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     reactor = steady_reactor()
-    made = _exit_on_error(lambda: assemble(reactor, options))
+    with _exiting():
+        made = assemble(reactor, options)
     # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's,
     # whose handlers are there when it runs.
     reactor.callWhenRunning(end_once)
     return made
 
 
-def _exit_on_error(make: Callable[[], T]) -> T:
+@contextmanager
+def _exiting() -> Iterator[None]:
     """End the process with one line, and no traceback, when it cannot start."""
     try:
-        return make()
+        yield
     except UserError as e:
         report_failure(str(e), supervisor().address)
         raise SystemExit(1) from None

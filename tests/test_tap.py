@@ -401,7 +401,7 @@ class DaemonTests(TestCase):
 
         for why in ("is not a journal of this version", "is of the host vrcnext, not"):
             for begin in (build, lambda: tap.assemble(reactor, self.options())):
-                status, text = self.refused(partial(tap._exit_on_error, begin))
+                status, text = self.refused(tap._exiting()(begin))
                 self.assertEqual(status, 1)
                 self.assertIn(why, text)
             install_sources({}, paths.data, "0.1", "vrcnext", force=True)
