@@ -101,7 +101,6 @@ class Kind(Enum):
 
 
 _KINDS: Final = {kind.value: kind for kind in Kind}
-_TEXTS: Final = (Kind.STRING, Kind.REGEX)
 
 
 class UnreadableError(ValueError):
@@ -116,10 +115,11 @@ class Code:
     objects would keep Python's garbage collector, and with it every thread, busy for
     long at a time.
 
-    :ivar kinds: The kind of each token; ``texts`` and ``starts``, where each begins in
-        the text, are alike.
-    :ivar text: The text of a token that is no string; empty near the text's ends, also
-        before its start.
+    :ivar kinds: The kind of each token; ``starts``, where each begins in the text, is
+        alike.
+    :ivar texts: The text of each, a string's with its quotes.  There are empty ones
+        after the last, which also are those before the first.
+    :ivar text: Returns one of them.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
     :raise UnreadableError: The text is not what the bundler writes, or its brackets
@@ -128,14 +128,12 @@ class Code:
 
     def __init__(self, text: str) -> None:
         self.kinds: list[Kind] = []
-        self.texts: list[str] = []
+        self.texts = [""] * _AROUND
+        self.text: Callable[[int], str] = self.texts.__getitem__
         self.starts: list[int] = []
         self.partner: dict[int, int] = {}
         self.parent: list[int] = []
         self._open: list[int] = []
-        # Of each token its text, or an empty one in place of a string's.
-        self._plain = [""] * _AROUND
-        self.text: Callable[[int], str] = self._plain.__getitem__
         self._read(text)
         if self._open:
             raise UnreadableError
@@ -148,7 +146,6 @@ class Code:
             if found[kind] in ("/", "/=") and (
                 "\n" in text[at:start] or not self.ends_value(last)
             ):
-                # In some functions that word is a name.
                 if self.is_word(last, _AWAIT) and text.startswith(" ", found.end()):
                     raise UnreadableError  # not a pattern if that is a variable's name
                 kind, found = "regex", _REGEX.match(text, start)
@@ -164,15 +161,14 @@ class Code:
     def _add(self, kind: Kind, text: str, start: int) -> None:
         index = len(self.kinds)
         self.kinds.append(kind)
-        self.texts.append(text)
+        self.texts.insert(index, text)
         self.starts.append(start)
-        self._plain.insert(index, "" if kind in _TEXTS else text)
         if kind is not Kind.MARK:
             self.parent.append(self._open[-1] if self._open else -1)
             return
         opener = _PARTNERS.get(text)
         if opener is not None:
-            if not self._open or self._plain[self._open[-1]] != opener:
+            if not self._open or self.texts[self._open[-1]] != opener:
                 raise UnreadableError
             begun = self._open.pop()
             self.partner[begun], self.partner[index] = index, begun
@@ -202,7 +198,7 @@ class Code:
         """Whether a value can end with a token, so that an operator comes next."""
         if not 0 <= index < len(self.kinds):
             return False
-        kind, text = self.kinds[index], self._plain[index]
+        kind, text = self.kinds[index], self.texts[index]
         if kind is Kind.NAME:
             return not self._is_operator(index)
         if kind is not Kind.MARK:
