@@ -4,6 +4,7 @@ import base64
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -35,72 +36,8 @@ const [button, notice] = ['cancel', 'operation'].map(
 return button.bottom < notice.bottom && notice.height < innerHeight / 2;
 """
 UNLOADING = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-SETTINGS = """\
-import { definePlugin } from '@bridge/plugin-api';
-
-export default definePlugin({
-  id: '%s',
-  settings: {
-    volume: { type: 'number', label: 'Volume', default: 40, min: 0, max: 100 },
-    loud: { type: 'boolean', label: 'Loud', default: false },
-    mode: {
-      type: 'choice',
-      label: 'Mode',
-      default: 'a',
-      options: [{ value: 'a', label: 'Quick' }, { value: 'b', label: 'Thorough' }],
-    },
-    'volume-help': { type: 'text', label: 'Its help', default: '' },
-    words: { type: 'text', label: 'Words', default: '', multiline: true },
-  },
-  activate(ctx) {
-    ctx.ui.card('Speaker').button('Send', async () => {
-      await ctx.native.notify({ title: 'hello' });
-    });
-  },
-  deactivate() {},
-});
-"""
-HANDLES = """\
-import { definePlugin } from '@bridge/plugin-api';
-
-const DOT =
-  'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
-
-export default definePlugin({
-  id: 'every-handle',
-  activate(ctx) {
-    const card = ctx.ui.card('Every handle');
-    const words = card.text('Nothing yet.', { live: true });
-    const table = card.table('What happened', ['What', 'Value']);
-    const rows: [string, string][] = [];
-    const happened = (what: string, value: unknown): void => {
-      rows.push([what, String(value)]);
-      table.setRows(rows);
-      words.set(`${what}: ${String(value)}`);
-    };
-    card.input('Name', {
-      help: 'Anything.',
-      maxLength: 10,
-      changed: ({ value }) => happened('name', value),
-    });
-    card.number('Size', {
-      min: 1,
-      max: 5,
-      integer: true,
-      changed: ({ value }) => happened('size', value),
-    });
-    const away = card.button('Hide', () => away.show(false));
-    const progress = card.progress('Reading', 0);
-    const button = card.button('Read', () => {
-      progress.set(0.5);
-      button.setLabel('Read again');
-      happened('read', '<b>half</b>');
-    });
-    card.image(DOT, 'A dot');
-  },
-  deactivate() {},
-});
-"""
+SPEAKER_BOX = Path(__file__).with_name("speakerbox.ts").read_text("utf-8")
+EVERY_HANDLE = Path(__file__).with_name("everyhandle.ts").read_text("utf-8")
 # A page with one of each thing that the audit finds.
 BAD = """\
 <!doctype html><html lang="en"><title>Bad</title><main><h1>Bad</h1>
@@ -372,7 +309,7 @@ class ManagerTests(ClassFixtureCase):
     def test_settings_permissions_and_keys(self) -> None:
         """A form from a schema; a grant is taken back; a key is forgotten."""
         fixture, browser = self.fixture, self.browser
-        about: Any = {"main": SETTINGS % "speaker-box", "permissions": ["native"]}
+        about: Any = {"main": SPEAKER_BOX, "permissions": ["native"]}
         url = fixture.install("speaker-box", **about)
         fixture.open()
         self.preview(url)
@@ -490,7 +427,7 @@ class ManagerTests(ClassFixtureCase):
         """Every handle works without a pointer."""
         fixture, browser = self.fixture, self.browser
         card = '[data-testid="plugin-card-every-handle"]'
-        fixture.install("every-handle", main=HANDLES)
+        fixture.install("every-handle", main=EVERY_HANDLE)
         fixture.open("/home")
         self.shows(card, "Nothing yet.", "handles")
         self.tab_to("Name")
@@ -731,7 +668,7 @@ class ManagerTests(ClassFixtureCase):
         """What is done elsewhere, and a pairing in one tab, count in the other."""
         fixture, browser = self.fixture, self.browser
         chrome = browser.chrome
-        about: Any = {"main": SETTINGS % "speaker-box", "permissions": ["native"]}
+        about: Any = {"main": SPEAKER_BOX, "permissions": ["native"]}
         url = fixture.publish("speaker-box", **about)
         self.preview(url)
         browser.find("#install")

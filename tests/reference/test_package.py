@@ -16,24 +16,7 @@ from ..npm import STRICT, TYPESCRIPT, extract, node, npm, pack_reports, tsc
 from .bundling import REFERENCE
 
 API = REFERENCE / "packages" / "api"
-PLUGIN = """\
-import { API_VERSION, BridgeError, definePlugin } from "@bridge/plugin-api";
-import type { Context } from "@bridge/plugin-api";
-
-export const version: string = API_VERSION;
-export const error: BridgeError = new BridgeError("timeout", "late");
-export default definePlugin({
-  id: "some-plugin",
-  settings: { volume: { type: "number", label: "Volume", default: 1, max: 2 } },
-  async activate(ctx: Context) {
-    const { rows } = await ctx.sql.query("sample", "SELECT 1");
-    const response = await ctx.http.fetch("https://example.org/");
-    const end = await ctx.osc.listen(({ address }) => ctx.logger.info(address));
-    ctx.ui.card(`${rows.length} ${response.status} ${ctx.settings.get("volume", 1)}`);
-    end();
-  },
-});
-"""
+PLUGIN = Path(__file__).with_name("typedplugin.ts").read_text("utf-8")
 TSCONFIG = {
     "compilerOptions": {**STRICT, "module": "NodeNext"},
     "include": ["*.ts"],
@@ -99,7 +82,7 @@ class PackageTests(SynchronousTestCase):
             (project / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
             checked = tsc(project / "tsconfig.json").stdout
             found = set(re.findall(r"(?m)^\S*?(\w+\.ts\(\d+),", checked))
-            self.assertEqual(found, {"wrong.ts(8"}, checked)
+            self.assertEqual(found, {"wrong.ts(10"}, checked)
             script = (
                 'import { definePlugin } from "@bridge/plugin-api";'
                 'console.log(definePlugin({ id: "x" }).id);'

@@ -39,7 +39,7 @@ def printed() -> tuple[str, ...]:
     included = []
     for folder in (REFERENCE, Path(__file__).parent):
         project = json.loads((folder / "tsconfig.json").read_text("utf-8"))
-        included += [str(folder / name) for name in project["include"]]
+        included += [str((folder / name).resolve()) for name in project["include"]]
     with TemporaryDirectory() as scratch:
         for n, block in enumerate(examples()):
             (Path(scratch) / f"example{n}.ts").write_text(as_module(block), "utf-8")
