@@ -53,8 +53,6 @@ class SinkConnection(WebSocketClientProtocol):
     """
 
     log = QuietLog(WebSocketClientProtocol.log)
-    data: bytes
-    failedByMe: bool  # noqa: N815 (Autobahn's)
     transport: Any
 
     def __init__(
@@ -126,7 +124,6 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
 
     noisy = False
     opened = math.inf
-    reactor: Any
     ended: Deferred[None] | None = None
 
     def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:

@@ -27,7 +27,6 @@ keep their places, and may be answered at length.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from attrs import field
@@ -163,9 +162,6 @@ class GuardedChannel(HTTPChannel):
 
     transport: Any
     shared: ConnectionLimits
-    paused: bool
-    _waitingForTransport: bool
-    callLater: Callable[..., IDelayedCall]
     _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False

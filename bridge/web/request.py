@@ -110,8 +110,6 @@ class GuardedRequest(Request):
     """
 
     prepath: list[bytes]
-    postpath: list[bytes]
-    mapper: Any
 
     length: int | None
     authority: bytes | None

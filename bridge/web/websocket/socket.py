@@ -50,13 +50,10 @@ class BridgeProtocol(WebSocketServerProtocol):
     log = QuietLog(WebSocketServerProtocol.log)
     transport: Any
     current_frame: Any
-    inside_message: bool
-    maxMessagePayloadSize: int  # noqa: N815 (Autobahn's)
     autoPingTimeoutCall: Any  # noqa: N815
     _extra_left: float = limits.EXTRA_FRAMES_BEFORE_HELLO
     _size: Size | None = None
     _utf8: codecs.IncrementalDecoder | None = None
-    _message: bytearray
     _next_turn: IDelayedCall | None = None
     _lingering: IDelayedCall | None = None
     _written: list[bytes] | None = None
