@@ -26,7 +26,7 @@ from ..datadir.token import TokenError, read_token
 from ..protocol.budgets import TokenBucket
 from ..protocol.errors import BridgeError, Code, bad_request
 from ..settings.values import HTTP_PORT
-from .request import RequestError
+from .request import GuardedRequest
 
 _CHALLENGE = b'Bearer realm="plugin-bridge"'
 _HOST = re.compile(rb"(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?")
@@ -240,23 +240,22 @@ class Guard:
         """
         (self.pages if of_page else self.programs).take()
 
-    def authenticate(self, headers: Headers) -> None:
+    def authenticate(self, request: GuardedRequest) -> None:
         """
         Check the bearer token (RFC 6750).
 
         :raise BridgeError: 401, or 400 for two Authorization headers.
         """
-        given = headers.getRawHeaders(b"authorization") or ()
+        given = request.requestHeaders.getRawHeaders(b"authorization") or ()
         if len(given) > 1:
             raise bad_request("more than one Authorization header")
         scheme, _, token = (given[0] if given else b"").partition(b" ")
         token = token.strip() if scheme.lower() == b"bearer" else b""
         if not self.token.matches(token):
             wrong = b', error="invalid_token"' if token else b""
-            raise RequestError(
-                Code.UNAUTHORIZED,
-                "the pairing token is missing or wrong",
-                headers={b"www-authenticate": _CHALLENGE + wrong},
+            request.setHeader(b"www-authenticate", _CHALLENGE + wrong)
+            raise BridgeError(
+                Code.UNAUTHORIZED, "the pairing token is missing or wrong"
             )
 
     def check_content_type(self, headers: Headers) -> None:

@@ -19,7 +19,6 @@ from typing import Any, Final
 from twisted.logger import Logger
 from twisted.web.http import Request
 
-from ..classes import define
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.frames import error_fields
@@ -49,18 +48,6 @@ _CORS: Final = {
 }
 
 
-# Not frozen: Twisted and Python both set attributes on a raised exception.
-@define(auto_exc=True)
-class RequestError(BridgeError):
-    """
-    A refusal that has headers of its own.
-
-    :ivar headers: Them, by name.
-    """
-
-    headers: Mapping[bytes, bytes] = MappingProxyType({})
-
-
 def phrase(status: int) -> bytes:
     """Return the reason phrase of a status; Twisted does not know the newer ones."""
     return HTTPStatus(status).phrase.encode("ascii")
@@ -68,10 +55,9 @@ def phrase(status: int) -> bytes:
 
 def _refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
     """Return the headers that only some refusals have."""
-    headers = dict(error.headers) if isinstance(error, RequestError) else {}
-    if error.retry_after is not None:
-        headers[b"retry-after"] = b"%d" % error.retry_after
-    return headers
+    if error.retry_after is None:
+        return {}
+    return {b"retry-after": b"%d" % error.retry_after}
 
 
 def _refusal_body(error: BridgeError) -> bytes:

@@ -39,7 +39,7 @@ from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.processes import trim
 from .channel import ConnectionLimits, GuardedChannel, RequestQuota
 from .guard import Guard
-from .request import GuardedRequest, RequestError, too_large
+from .request import GuardedRequest, too_large
 from .websocket.sockets import BridgeFactory
 
 Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
@@ -138,23 +138,21 @@ class Routes:
             routes[_DESCRIBE] = Route(read, self._render)
         return routes
 
-    def find(self, method: bytes, path: bytes) -> Route:
+    def find(self, request: GuardedRequest) -> Route:
         """
         Find the route of a request.
 
         :raise BridgeError: 404, or 405.
         """
-        route = self._fixed.get(path)
+        route = self._fixed.get(request.path)
         if route is None:
-            if not (self.dev and _is_call(path)):
+            if not (self.dev and _is_call(request.path)):
                 raise self._nothing_here()
             route = Route((b"POST",), self._render, has_body=True)
-        if method not in route.methods:
-            raise RequestError(
-                Code.METHOD_NOT_ALLOWED,
-                "this path does not accept the method",
-                headers={b"allow": b", ".join(route.methods)},
-            )
+        if request.method not in route.methods:
+            request.setHeader(b"allow", b", ".join(route.methods))
+            why = "this path does not accept the method"
+            raise BridgeError(Code.METHOD_NOT_ALLOWED, why)
         return route
 
     def _answer_health(self, request: GuardedRequest) -> None:
@@ -333,9 +331,9 @@ class GuardedSite(HTTPFactory):
         if request.method == b"OPTIONS":
             _check_length(request.length, 0)  # 413
             return answer_preflight
-        route = self._routes.find(request.method, request.path)  # 404, 405
+        route = self._routes.find(request)  # 404, 405
         if route.paired:
-            guard.authenticate(headers)  # 401, 400
+            guard.authenticate(request)  # 401, 400
         if route.has_body:
             guard.check_content_type(headers)  # 415
         cap = limits.REST_BODY_BYTES if route.has_body else 0
