@@ -130,27 +130,6 @@ class RequestQuota:
             connection.resume_reading()
 
 
-@define(eq=False, repr=False)
-class ConnectionLimits:
-    """
-    All that the connections of a daemon share.
-
-    :ivar pending: The connections that have not shown the token yet.
-    :ivar answers: What callers with the token were answered, and have not read; in
-        bytes.
-    """
-
-    quota: RequestQuota
-    pending: Parts = field(factory=lambda: Parts(limits.CONNECTIONS_WAITING))
-    answers: Parts = field(factory=lambda: Parts(limits.UNSENT_BYTES))
-
-    def leave(self, connection: GuardedChannel) -> None:
-        """Forget a connection."""
-        self.pending.leave(connection)
-        self.quota.leave(connection)
-        self.answers.leave(connection)
-
-
 @implementer(IHalfCloseableProtocol)
 class GuardedChannel(HTTPChannel):
     """Reads a request from a connection, and closes it when that is answered."""
@@ -161,7 +140,7 @@ class GuardedChannel(HTTPChannel):
     MAX_LENGTH = limits.HEAD_BYTES
 
     transport: Any
-    shared: ConnectionLimits
+    factory: Any
     _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False
@@ -182,7 +161,7 @@ class GuardedChannel(HTTPChannel):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self._wait_no_more()
-        self.shared.leave(self)
+        self.factory.leave(self)
         super().connectionLost(reason)
 
     def readConnectionLost(self) -> None:
@@ -196,7 +175,7 @@ class GuardedChannel(HTTPChannel):
     def writeConnectionLost(self) -> None:
         """Wait for the client to close, too: all is sent."""
         self._sent = True
-        self.shared.answers.leave(self)
+        self.factory.answers.leave(self)
         if self._sends_more:
             self.drop()
         else:
@@ -214,10 +193,10 @@ class GuardedChannel(HTTPChannel):
                 why = "this port does not speak TLS"
                 self._refuse(bad_request(why))
                 return
-        if not self.shared.quota.free:
+        if not self.factory.quota.free:
             self.paused = True
             self._networkProducer.pauseProducing()
-            self.shared.quota.wait(self)
+            self.factory.quota.wait(self)
         self._read(data)
 
     def resume_reading(self) -> None:
@@ -269,7 +248,7 @@ class GuardedChannel(HTTPChannel):
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
-            self.shared.pending.leave(self)
+            self.factory.pending.leave(self)
             if request.expects_continue():
                 self._send100Continue()
 
@@ -279,7 +258,7 @@ class GuardedChannel(HTTPChannel):
             return
         self._reading = False
         self._wait_no_more()
-        self.shared.quota.consume()
+        self.factory.quota.consume()
         super().allContentReceived()
 
     def requestDone(self, request: GuardedRequest) -> None:
@@ -290,7 +269,7 @@ class GuardedChannel(HTTPChannel):
         unread = _FULL_BYTES + request.sentLength if self._waitingForTransport else 0
         super().requestDone(request)
         if self._called and unread:
-            self.shared.answers.add(self, unread)
+            self.factory.answers.add(self, unread)
 
     def loseConnection(self) -> None:
         """Send what is to be sent, and let the client read it before the cut."""
@@ -310,7 +289,7 @@ class GuardedChannel(HTTPChannel):
         """Close now, whatever is under way."""
         self._reading = False
         self._wait_no_more()
-        self.shared.leave(self)
+        self.factory.leave(self)
         self.transport.abortConnection()
 
     def _discard(self, data: bytes) -> None:
@@ -360,7 +339,7 @@ class GuardedChannel(HTTPChannel):
         """Answer bytes that are not a request, and stop reading."""
         if self._reading:
             self._early = True
-            self.shared.quota.consume()
+            self.factory.quota.consume()
             self.transport.write(last_refusal(error))
             self.loseConnection()
 
@@ -369,10 +348,10 @@ class GuardedChannel(HTTPChannel):
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._called:
-            self.shared.pending.add(self)
+            self.factory.pending.add(self)
 
     def _wait_no_more(self) -> None:
-        self.shared.pending.leave(self)
+        self.factory.pending.leave(self)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

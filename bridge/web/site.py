@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from attrs import field
 from orjson import Fragment
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPFactory
@@ -37,7 +37,7 @@ from ..protocol.wire import unstructure
 from ..rpc import Registry
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.processes import trim
-from .channel import ConnectionLimits, GuardedChannel, RequestQuota
+from .channel import GuardedChannel, Parts, RequestQuota
 from .guard import Guard
 from .request import GuardedRequest, too_large
 from .websocket.sockets import BridgeFactory
@@ -265,7 +265,7 @@ def upgrade(sockets: BridgeFactory, request: GuardedRequest) -> None:
     if sockets.is_full:
         raise unavailable("too many sockets are open")
     channel: Any = request.channel
-    channel.shared.quota.consume(_UPGRADE_REQUESTS - 1)
+    channel.factory.quota.consume(_UPGRADE_REQUESTS - 1)
     # A client should wait for our handshake (RFC 6455, section 4.1); if it does not,
     # nothing is lost.
     handshake, early = _head(request), channel.clearLineBuffer()
@@ -301,6 +301,10 @@ class GuardedSite(HTTPFactory):
     The HTTP server.
 
     :ivar guard: What accepts requests.
+    :ivar quota: See ``RequestQuota``.
+    :ivar pending: The connections that have not shown the token yet.
+    :ivar answers: What callers with the token were answered, and have not read; in
+        bytes.
     :param routes: What answers.
     """
 
@@ -312,7 +316,14 @@ class GuardedSite(HTTPFactory):
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self.guard = guard
         self._routes = routes
-        self.shared = ConnectionLimits(RequestQuota(reactor))
+        self.quota = RequestQuota(reactor)
+        self.pending = Parts(limits.CONNECTIONS_WAITING)
+        self.answers = Parts(limits.UNSENT_BYTES)
+
+    def leave(self, connection: GuardedChannel) -> None:
+        """Forget a connection."""
+        for shared in (self.quota, self.pending, self.answers):
+            shared.leave(connection)
 
     def validate(self, request: GuardedRequest) -> Responder:
         """
@@ -339,12 +350,6 @@ class GuardedSite(HTTPFactory):
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(request.length, cap)  # 413
         return route.answer
-
-    def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Build the channel of a connection."""
-        channel: Any = super().buildProtocol(addr)
-        channel.shared = self.shared
-        return channel
 
     def log(self, request: Any) -> None:
         """Write no access log: it would hold what callers sent."""

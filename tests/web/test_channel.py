@@ -125,7 +125,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(self.stack.site.shared.pending.total, 0)
+        self.assertEqual(self.stack.site.pending.total, 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
     @given(st.lists(st.integers(1, 60), max_size=8))
@@ -192,9 +192,7 @@ class PendingConnectionsTests(ChannelCase):
     def test_attack_idle_connections(self) -> None:
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
-        self.assertEqual(
-            self.stack.site.shared.pending.total, limits.CONNECTIONS_WAITING
-        )
+        self.assertEqual(self.stack.site.pending.total, limits.CONNECTIONS_WAITING)
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))
         self.assertFalse(any(transport.aborting for transport in idle[-kept:]))

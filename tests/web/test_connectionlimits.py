@@ -102,7 +102,7 @@ class TurnsTests(ChannelCase):
 
     def wait_for_a_turn(self, request: bytes) -> tuple[Any, Connection]:
         """Send a request when the turn is used up."""
-        self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
+        self.stack.site.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
         channel, transport = self.connect()
         channel.dataReceived(request[:9])
         channel.dataReceived(request[9:])
@@ -113,7 +113,7 @@ class TurnsTests(ChannelCase):
         channel, transport = self.connect()
         call = write_request("POST", "/v1/sample/echo", (BEARER, JSON), b"{}")
         channel.dataReceived(call[:-2])
-        self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
+        self.stack.site.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
         channel.dataReceived(call[-2:-1])
         self.assertEqual(transport.producerState, "paused")
         self.stack.clock.advance(0)
@@ -137,7 +137,7 @@ class TurnsTests(ChannelCase):
         channel.connectionLost(Failure(ConnectionDone()))
         self.stack.clock.advance(0)
         self.assertEqual(transport.value(), b"")
-        self.assertEqual(self.stack.site.shared.pending.total, 0)
+        self.assertEqual(self.stack.site.pending.total, 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 
@@ -156,7 +156,7 @@ class UnreadTests(ChannelCase):
         ends = [self.call(limits.MIB * 7) for _ in range(12)]
         kept = [channel for channel, transport in ends if not transport.aborting]
         self.assertEqual(len(kept), 4)
-        answers = self.stack.site.shared.answers
+        answers = self.stack.site.answers
         kept[0].writeConnectionLost()
         self.assertLess(answers.total, 22 * limits.MIB)
         for channel in kept[1:]:
