@@ -32,8 +32,9 @@ class Store:
     :ivar notice: What the operator should know of how the file was found, or
         ``None``.
     :ivar is_new: Whether nothing was loaded: there was no file, or both are damaged.
-    :ivar _written: What is in the file.
-    :ivar _insisted: What was insisted on, and is not in the file yet.
+    :ivar _kept: What a write that fails goes back to: what is in the file, and what was
+        insisted on.
+    :ivar _insisted: What was insisted on since the last write began.
     :ivar _queue: The commits that no write has begun for; each fires when durable.
     """
 
@@ -42,7 +43,7 @@ class Store:
     _file: Generations
     _in_thread: InThread
     _tables: Tables
-    _written: Tables = field(init=False)
+    _kept: Tables = field(init=False)
     _insisted: list[Edit] = field(factory=list, init=False)
     _queue: list[Deferred[None]] = field(factory=list, init=False)
     _owed: int = field(default=0, init=False)
@@ -53,7 +54,7 @@ class Store:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._written = self._tables
+        self._kept = self._tables
 
     @classmethod
     def open(cls, path: Path, in_thread: InThread) -> Store:
@@ -110,12 +111,10 @@ class Store:
             previous generation either; fails as ``commit`` does.
         """
         self._tables = self._tables.edited(edits, limited=False)
+        self._kept = self._kept.edited(edits, limited=False)
         if self._closed:
             return fail(shutting_down())
-        # The last of each value: a full disk fills no memory.
-        changed = {(edit.ns, edit.key) for edit in edits}
-        earlier = [e for e in self._insisted if (e.ns, e.key) not in changed]
-        self._insisted = [*earlier, *edits]
+        self._insisted += edits
         self._owed = 2
         return self._enqueue()
 
@@ -149,7 +148,7 @@ class Store:
 
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
-        is_new = self._tables is not self._written
+        is_new = self._tables is not self._kept
         try:
             while is_new or self._owed:
                 await self._write(batch)
@@ -164,24 +163,22 @@ class Store:
         # This write has also what was committed during the one before.
         batch += self._queue
         self._queue = []
-        tables, insisted = self._tables, self._insisted
+        tables, self._insisted = self._tables, []
         owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, tables.pieces())
         except NotDurableError:
             self._owed = max(self._owed, owed, 1)
-            self._found(tables, insisted)
+            self._keep(tables)
             raise
         except Exception:
             self._owed = max(self._owed, owed)
             raise
-        self._found(tables, insisted)
+        self._keep(tables)
 
-    def _found(self, tables: Tables, insisted: list[Edit]) -> None:
+    def _keep(self, tables: Tables) -> None:
         """Note what a start would find in the file."""
-        self._written = tables
-        left = (e for e in self._insisted if not any(e is done for done in insisted))
-        self._insisted = list(left)
+        self._kept = tables.edited(self._insisted, limited=False)
 
     def _refuse(self, commits: list[Deferred[None]], error: Exception) -> None:
         self._queue = []
@@ -189,6 +186,6 @@ class Store:
         reason = getattr(error, "strerror", None) or why
         message = f"{self._file.path.name} could not be written: {reason}"
         self._log.error("{reason}", reason=message)
-        self._tables = self._written.edited(self._insisted, limited=False)
+        self._tables = self._kept
         for durable in commits:
             durable.errback(BridgeError(Code.INTERNAL, message))

@@ -169,7 +169,7 @@ class InsistTests(StoreCase):
                 self.thread.step()
             self.fail_write()
             self.refused(insisted)
-        self.assertEqual(len(self.store._insisted), 2)
+        self.assertEqual(self.store._insisted, [])  # a full disk fills no memory
         self.assertEqual(self.store.get("host", "k"), 2)
         other = self.put(3, "other")
         self.fail_write()
