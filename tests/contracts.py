@@ -4,8 +4,9 @@ from typing import Any
 
 from twisted.internet.defer import maybeDeferred
 
-from bridge.approval.prompts import Operation, Prompt
+from bridge.approval.prompts import Prompt
 from bridge.protocol.errors import Code, Prefix
+from bridge.protocol.steps import Operation
 from bridge.sinks.fanout import FIELDS, Health, UnavailableError
 from tests.sinks.samples import KINDS
 

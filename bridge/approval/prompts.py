@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import Any, Final
 
 from attrs import Attribute, field, fields
@@ -18,6 +17,7 @@ from attrs import Attribute, field, fields
 from ..classes import frozen
 from ..http.target import read_url
 from ..protocol.errors import BridgeError, Prefix, plugin_error
+from ..protocol.steps import Operation
 from ..protocol.text import ELLIPSIS, ascii_line, shortened
 from ..settings.host import PermissionWords
 
@@ -42,21 +42,6 @@ _ISOLATES: Final = "\u2068\u2069"
 _MARKS_AT_ONCE: Final = 3
 # A prompt has a name in quotes.
 _QUOTES: Final = re.compile('["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]')
-
-
-class Operation(StrEnum):
-    """What is done, or asked about in a prompt: the ``op`` of progress records."""
-
-    INSTALL = "install"
-    UPDATE = "update"
-    UNINSTALL = "uninstall"
-    TRUST_KEY = "trust_key"
-    ROTATE_KEY = "rotate_key"
-    FORGET_KEY = "forget_key"
-    PREVIEW = "preview"
-    PRIVATE_HOST = "reach_host"
-    MORE_PERMISSIONS = "grow"
-    BUILD = "build"
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
@@ -102,21 +87,17 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
     return ascii_line(text, most)
 
 
-def named(text: str, most: int = _NAME_CHARACTERS) -> str:
-    """
-    A name in its own letters, which do not move those around them.
-
-    :param most: Characters; what is longer ends in ``...``.
-    """
+def named(text: str) -> str:
+    """A name in its own letters, which do not move those around them."""
     if text.isascii():
-        return shown(text, most)
+        return shown(text)
     line, marks = "", 0
     for each in " ".join(_QUOTES.sub("'", text).split()):
         if each not in _JOINERS:  # they end no letter
             marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
         if marks <= _MARKS_AT_ONCE:
             line += each if _is_plain(each) or each in _JOINERS else "?"
-    return f"{_ISOLATES[0]}{shortened(line, most)}{_ISOLATES[1]}"
+    return f"{_ISOLATES[0]}{shortened(line, _NAME_CHARACTERS)}{_ISOLATES[1]}"
 
 
 def sender(application: str) -> str:

@@ -1,8 +1,25 @@
-"""The steps of a plugin operation."""
+"""The operations on plugins, and their steps."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from .errors import WireString
+
+
+class Operation(StrEnum):
+    """What is done, or asked about in a prompt: the ``op`` of progress records."""
+
+    INSTALL = "install"
+    UPDATE = "update"
+    UNINSTALL = "uninstall"
+    TRUST_KEY = "trust_key"
+    ROTATE_KEY = "rotate_key"
+    FORGET_KEY = "forget_key"
+    PREVIEW = "preview"
+    PRIVATE_HOST = "reach_host"
+    MORE_PERMISSIONS = "grow"
+    BUILD = "build"
 
 
 class Step(WireString):

@@ -13,7 +13,6 @@ from typing import Annotated, Any, TypeVar
 from attrs import asdict, evolve, field
 
 from ..approval.approvers import Approver
-from ..approval.prompts import Operation
 from ..classes import define, frozen
 from ..concurrency.shares import SharedRuns
 from ..concurrency.threads import InThread
@@ -32,7 +31,7 @@ from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import frames, limits
 from ..protocol.errors import BridgeError, Code, Prefix, bad_request, plugin_error
 from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
-from ..protocol.steps import Step
+from ..protocol.steps import Operation, Step
 from ..protocol.wire import AnyParams, Text, unstructure
 from ..rpc import Caller, Event, NoParams, NoResult, method
 from ..settings.options import Paths

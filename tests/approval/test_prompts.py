@@ -8,7 +8,6 @@ from bridge.approval.prompts import (
     LIST_CHARACTERS,
     Difference,
     Differences,
-    Operation,
     Prompt,
     detail_lines,
     host_line,
@@ -19,6 +18,7 @@ from bridge.approval.prompts import (
     sender,
 )
 from bridge.plugins.clone.server import check_url
+from bridge.protocol.steps import Operation
 from bridge.settings.host import SHIPPED, PermissionWords, load_profile
 
 WORDS = load_profile("reference").permission_words

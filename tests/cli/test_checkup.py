@@ -11,7 +11,6 @@ from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import __version__
-from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.commands import status
@@ -21,6 +20,7 @@ from bridge.datadir.token import read_or_make_token
 from bridge.freedesktop.connection import DesktopError
 from bridge.freedesktop.notifications import Server
 from bridge.plugins.installed.exchange import Exchange, Journal
+from bridge.protocol.steps import Operation
 from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources
 from bridge.settings.options import Paths, locate

@@ -21,12 +21,13 @@ from twisted.internet.defer import Deferred
 
 from ... import __version__
 from ...approval.approvers import native_approver
-from ...approval.prompts import Operation, Prompt
+from ...approval.prompts import Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop.notifications import Notifications
 from ...plugins.installed.records import RECORDS, read_record
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.limits import KIB
+from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps
 from ...protocol.text import redacted
 from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS

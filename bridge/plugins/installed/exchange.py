@@ -26,12 +26,12 @@ from typing import Annotated, Any, Final
 
 from attrs import field
 
-from ...approval.prompts import Operation
 from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError, UserError
 from ...protocol.limits import JOURNAL_BYTES
+from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import Text, one_of, structure, unstructure

@@ -228,13 +228,10 @@ class CandidateFetcher:
                 job.reached(Step.CLONE, f"Cloning from {host_of(url)}")
                 return await remotes.clone(url, root, received)
 
-        def still() -> None:
-            job.reached(Step.CLONE, job.message)
-
         if not self._places.tokens:
             job.reached(Step.CLONE, "Waiting for another clone to end")
         # A page sees that a slow host has not made the daemon hang.
-        reporting = LoopingCall(still)
+        reporting = LoopingCall(lambda: job.reached(Step.CLONE, job.message))
         reporting.clock = self._clock
         reporting.start(limits.CLONE_REPORT_SECONDS, now=False)
         try:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from twisted.internet.defer import ensureDeferred
 
-from ...approval.prompts import Operation
 from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
-from ...protocol.steps import Step
+from ...protocol.steps import Operation, Step
 from ...store.store import Store
 from ...store.tables import Edit, Remove
 from ..clone.server import check_url

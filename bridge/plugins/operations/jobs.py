@@ -22,7 +22,6 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredLock, ensureD
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...approval.prompts import Operation
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...protocol import limits
@@ -36,7 +35,7 @@ from ...protocol.errors import (
     shutting_down,
     unavailable,
 )
-from ...protocol.steps import Step
+from ...protocol.steps import Operation, Step
 from ...system.processes import trim
 
 T = TypeVar("T")

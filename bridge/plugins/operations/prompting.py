@@ -11,7 +11,6 @@ from twisted.logger import Logger
 from ...approval.approvers import Approver
 from ...approval.prompts import (
     LIST_CHARACTERS,
-    Operation,
     Prompt,
     Words,
     detail_lines,
@@ -27,7 +26,7 @@ from ...classes import define
 from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import PROMPTS_WAITING
-from ...protocol.steps import Step
+from ...protocol.steps import Operation, Step
 from ..installed.records import Trust
 from ..tree.manifest import Manifest, differences
 from .candidate import Candidate

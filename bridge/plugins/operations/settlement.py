@@ -17,12 +17,11 @@ from attrs import field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...approval.prompts import Operation
 from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error, unavailable
 from ...protocol.limits import BUILD_END_SECONDS
-from ...protocol.steps import Step
+from ...protocol.steps import Operation, Step
 from ...store.store import Store
 from ...store.tables import Edit
 from ...system.files import remove

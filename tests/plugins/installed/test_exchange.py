@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
 from bridge.plugins.installed.records import KEYS, RECORDS, Former, former
+from bridge.protocol.steps import Operation
 from bridge.store.tables import Edit, Put, Remove
 from bridge.system.files import remove
 

@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation, Prompt, denied, unavailable
+from bridge.approval.prompts import Prompt, denied, unavailable
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
@@ -47,6 +47,7 @@ from bridge.plugins.tree.tree import (
 from bridge.plugins.upstream.preview import Previewer
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.steps import Operation
 from bridge.rpc import Event
 from bridge.services.linking import DevLinks
 from bridge.services.plugins import (

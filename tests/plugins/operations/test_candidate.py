@@ -8,12 +8,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation
 from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.jobs import Job, Request, cancelled
 from bridge.plugins.tree.manifest import Manifest
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.steps import Operation
 
 from .bench import (
     COMMIT,

@@ -18,10 +18,10 @@ from twisted.internet.defer import (
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation
 from bridge.plugins.operations.jobs import End, Job, Jobs, Outcome, Request, cancelled
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from bridge.protocol.steps import Operation
 
 from ...pages import Page
 from .bench import NOW

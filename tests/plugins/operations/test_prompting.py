@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation
 from bridge.plugins.clone.server import check_url
 from bridge.plugins.tree.manifest import Manifest
+from bridge.protocol.steps import Operation
 
 from .bench import KEY, PROFILE, asked, candidate_of
 

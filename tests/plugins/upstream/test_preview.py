@@ -6,7 +6,6 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.prompts import Operation
 from bridge.http.target import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
 from bridge.plugins.operations.jobs import Progress, Request
@@ -14,6 +13,7 @@ from bridge.plugins.tree.manifest import Difference
 from bridge.plugins.upstream.preview import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
+from bridge.protocol.steps import Operation
 
 from ...pages import Page
 from ..operations.bench import (
