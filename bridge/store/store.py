@@ -164,16 +164,14 @@ class Store:
         batch += self._queue
         self._queue = []
         tables, self._insisted = self._tables, []
-        owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, tables.pieces())
         except NotDurableError:
-            self._owed = max(self._owed, owed, 1)
+            self._owed = max(self._owed, 1)
             self._keep(tables)
             raise
-        except Exception:
-            self._owed = max(self._owed, owed)
-            raise
+        if not self._insisted:  # or both writes that are owed are still to come
+            self._owed = max(self._owed - 1, 0)
         self._keep(tables)
 
     def _keep(self, tables: Tables) -> None:

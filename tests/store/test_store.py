@@ -160,6 +160,17 @@ class InsistTests(StoreCase):
             self.assertEqual(self.store.get("host", "k"), 3)
             self.assertEqual(self.in_file(), {"host": {"k": 3}})
 
+    def test_insisted_during_a_write(self) -> None:
+        """That write is none of the two that are owed."""
+        self.put(6)
+        insisted = self.store.insist([Put("host", "k", 2)])
+        for _ in range(2):
+            self.thread.step()
+            self.assertNoResult(insisted)
+        self.thread.step()
+        self.successResultOf(insisted)
+        self.assertNotIn(b"6", self.previous.read_bytes())
+
     def test_full_disk(self) -> None:
         """The last stays in memory, and is in the file with what is written next."""
         self.store.insist([Put("host", "k", 7)]).addErrback(lambda _: None)
