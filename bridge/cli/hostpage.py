@@ -278,11 +278,8 @@ def browse(reactor: Any, place: Paths, address: str) -> None:
     It is given a file of this user that leads to the page: other users see with
     which arguments a program is started.  The reactor's shutdown removes it.
     """
-
-    def forget() -> None:
-        place.data.page.unlink(missing_ok=True)
-
-    reactor.addSystemEventTrigger("after", "shutdown", forget)
+    forget = place.data.page.unlink
+    reactor.addSystemEventTrigger("after", "shutdown", forget, missing_ok=True)
     link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
     write_new(place.data.page, [link.encode()])
     # Some browsers are waited for; not by what has ended meanwhile.

@@ -61,10 +61,10 @@ class ServedTests(SynchronousTestCase):
         thread.assert_called_once_with(**opening, daemon=True)
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)
         self.assertIn(address, html.unescape(link.read_text()))
-        ((forget, _, _),) = self.reactor.triggers["after"]["shutdown"]
-        forget()
+        ((forget, _, how),) = self.reactor.triggers["after"]["shutdown"]
+        forget(**how)
         self.assertFalse(link.exists())
-        forget()
+        forget(**how)
 
     def assert_none(self, why, **options):
         """There is no page, and one line has the reason."""

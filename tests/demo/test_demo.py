@@ -38,18 +38,22 @@ class PrepareTests(SynchronousTestCase):
                 self.assertEqual(typed_name(), name)
 
 
-class ShownTests(SynchronousTestCase):
+class FoundTests(SynchronousTestCase):
     def setUp(self):
         self.place = locate("reference", fresh_directory(self), None)
         self.addCleanup(self.place.data.claim().release)
 
-    def show(self, *later):
-        """Show the page of another daemon; each of these happens a moment later."""
-        self.reactor = brief_reactor(self)
+    def find(self, *later):
+        """Find another's daemon; each of these happens a moment later."""
+        self.reactor, self.is_found = brief_reactor(self), False
         for delay, call in enumerate(later):
             self.reactor.callLater(delay / 100, call)
-        self.serve = mock.Mock()
-        opening.show_page(self.reactor, self.place, self.serve, [], print, False)
+
+        async def show():
+            await opening.find_daemon(self.reactor, self.place, [])
+            self.is_found = True
+
+        opening.until_ctrl_c(self.reactor, show)
 
     def stop(self):
         self.reactor.stop()
@@ -64,13 +68,13 @@ class ShownTests(SynchronousTestCase):
         """The daemon of another that was faster is not taken for its own."""
         self.patch(opening, "is_held", lambda _: False)
         with self.assertRaisesRegex(StartError, "another daemon .* uses"):
-            self.show()
+            self.find()
         self.patch(opening, "holder", lambda _: os.getpid() + 1)
-        self.show(self.listen, *[lambda: None] * 60, self.stop)
-        self.serve.assert_called_once_with()
+        self.find(self.listen, *[lambda: None] * 60, self.stop)
+        self.assertTrue(self.is_found)
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""
         self.patch(opening, "_START_SECONDS", 0.01)
         with self.assertRaisesRegex(CommandError, "within 0.01 s; its log is"):
-            self.show()
+            self.find()

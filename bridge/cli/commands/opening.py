@@ -7,9 +7,8 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -72,12 +71,14 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     if build_problem(place):
         set_up(place, yes)
 
-    def words(address: str) -> str:
-        return f"Open  {address}\nCtrl-C ends it."
+    async def show() -> None:
+        await find_daemon(reactor, place, ["--dev"] * dev)
+        page = serve_page(reactor, place, page_port)
+        print_line(f"Open  {page}\nCtrl-C ends it.")
+        if not no_browser:
+            browse(reactor, place, page)
 
-    serve = partial(serve_page, reactor, place, page_port)
-    options = ["--dev"] * dev
-    show_page(reactor, place, serve, options, words, not no_browser)
+    until_ctrl_c(reactor, show)
 
 
 def end_with_terminal(reactor: Any) -> None:
@@ -129,20 +130,23 @@ def demo(opens: bool) -> None:
         )
         options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
 
-        def words(address: str) -> str:
-            return (
+        async def show() -> None:
+            await find_daemon(reactor, place, options)
+            # As the daemon is one with --dev, the page may evaluate its snippets.
+            page = serve_page(reactor, place, 0, snippets=True)
+            print_line(
                 "\nOpen the page, install the plugin, and reload.\n\n"
-                f"  Page:    {address}\n"
+                f"  Page:    {page}\n"
                 f"  Plugin:  {plugin}\n"
                 f"  Data:    {place.data.root}\n\n"
                 "In another terminal, when the page is open:\n\n"
                 f"  {typed_name()} eval {place.typed} 'return document.title'\n\n"
                 "Ctrl-C ends the demo."
             )
+            if opens:
+                browse(reactor, place, page)
 
-        # As the daemon is one with --dev, the page may evaluate its snippets.
-        serve = partial(serve_page, reactor, place, 0, snippets=True)
-        show_page(reactor, place, serve, options, words, opens)
+        until_ctrl_c(reactor, show)
 
 
 def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
@@ -175,43 +179,27 @@ def typed_name() -> str:
     return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
 
 
-def show_page(
-    reactor: Any,
-    place: Paths,
-    serve: Callable[[], str],
-    options: Sequence[str],
-    words: Callable[[str], str],
-    browses: bool,
-) -> None:
+def until_ctrl_c(reactor: Any, begin: Callable[[], Awaitable[None]]) -> None:
     """
-    Show the page until Ctrl-C; runs the reactor.
+    Run the reactor until Ctrl-C.
 
-    :param serve: Serves the page; returns its address.
-    :param options: Of the daemon, if one has to be started.
-    :param words: Returns what to print of the page's address.
-    :param browses: Whether to open it in the user's browser.
-    :raise UserError: It ended otherwise.
+    :param begin: What it does first.
+    :raise UserError: It could not.
     """
 
-    async def shown() -> None:
-        await find_daemon(reactor, place, options)
-        what_next = f"run: plugin-bridge doctor {place.typed}"
-        why = "no bundle was built"
-        await _until(reactor, place.bundle, BUILD_SECONDS, why, what_next)
-        served = serve()
-        print_line(words(served))
-        if browses:
-            browse(reactor, place, served)
+    async def begun() -> None:
+        await begin()
         await Deferred[None]()
 
     with suppress(KeyboardInterrupt):
-        run_once(reactor, shown)
+        run_once(reactor, begun)
 
 
 async def find_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> None:
     """
-    Find the daemon that runs, or start one.
+    Find the daemon that runs, or start one, and wait for its bundle.
 
+    :param options: Of the daemon, if one has to be started.
     :raise UserError: There is none, or not one that ``options`` ask for.
     """
     data, dev = place.data, "--dev" in options
@@ -229,6 +217,8 @@ async def find_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Non
         approves_all = _approves_all(place)
     if approves_all and not dev:
         print_line(f"--dev is on: {UNASKED}")
+    why, what_next = "no bundle was built", f"run: plugin-bridge doctor {place.typed}"
+    await _until(reactor, place.bundle, BUILD_SECONDS, why, what_next)
 
 
 def start_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Config | None:

@@ -73,7 +73,6 @@ class Link:
     It blocks, so that it has a thread of its own.
 
     :ivar log: Follows the page's log.
-    :ivar show: Accepts a line.
     :ivar read: Has the bundler read the tree.
     :ivar built: Called after each build.
     """
@@ -81,7 +80,6 @@ class Link:
     _root: Path
     _session: Session
     _log: Follower
-    _show: Callable[[str], None]
     _read: Callable[[], Reading]
     _built: Callable[[], object]
     _seen: Snapshot | None = field(default=None, init=False)
@@ -97,7 +95,7 @@ class Link:
 
         :raise CommandError: The daemon has ended.
         """
-        self._show(f"watching {self._root}; press Ctrl-C to stop")
+        print_line(f"watching {self._root}; press Ctrl-C to stop")
         following: Deferred[None] = deferToThread(self.follow)
 
         def end() -> Deferred[None]:
@@ -194,9 +192,9 @@ class Link:
         self._show_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
             for line in hit_lines(shown_hit(self._root, hit)):
-                self._show(line)
+                print_line(line)
         if self._linked_as is not None:
-            self._show("  the last good build stays in use")
+            print_line("  the last good build stays in use")
 
     def _show_log(self) -> None:
         """Show what the plugin has logged since it was linked, or once why not."""
@@ -217,10 +215,10 @@ class Link:
 
     def _show_lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._show(f"  {escaped(line)}")
+            print_line(f"  {escaped(line)}")
 
     def _show_at(self, line: str) -> None:
-        self._show(f"{time.strftime(_TIME)} {line}")
+        print_line(f"{time.strftime(_TIME)} {line}")
 
 
 @command(
@@ -259,7 +257,7 @@ def dev(
     read: Any = partial(blockingCallFromThread, reactor, _read, reactor, place, root)
     built = partial(reactor.callFromThread, builds.built)
     log = Follower(log_file or place.data.log)
-    link = Link(root, session, log, print_line, read, built)
+    link = Link(root, session, log, read, built)
     if not no_page:
         _serve(reactor, place, page_port, builds, opens)
     run_once(reactor, lambda: link.run(reactor))

@@ -92,11 +92,11 @@ class LinkTests(CallCase):
             self.tree,
             session,
             follower,
-            self.shown.append,
             lambda: self.reading,
             self.built,
         )
         self.patch(module, "_TIME", "12:00:00")
+        self.patch(module, "print_line", self.shown.append)
 
     def built(self) -> None:
         self.builds += 1
