@@ -22,31 +22,7 @@ _MEMORY = "--js-flags=--max-old-space-size=160"
 _MOST_CARDS = 16
 _ROOM = '[data-testid="plugin-cards-%s"]'
 _ROW = '[data-testid="plugin-%s"]'
-
-
-# The other half of a double-click: on the button of a dialog that has just come.
-_PRESS_AT_ONCE = """
-const first = document.getElementById("question");
-new MutationObserver((_, observer) => {
-  const next = document.getElementById("question");
-  if (next !== null && next !== first) {
-    observer.disconnect();
-    next.querySelector("#question-yes").click();
-    globalThis.pressed = 1;
-  }
-}).observe(document.body, { childList: true, subtree: true });
-"""
-
-_NOTE_OBJECTS = """
-const data = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data");
-Object.defineProperty(MessageEvent.prototype, "data", {
-  get() {
-    const read = data.get.call(this);
-    globalThis.hasRead ||= Array.isArray(read) || read.message?.length > 2_000;
-    return read;
-  },
-});
-"""
+_LOSSES = Path(__file__).with_name("losses.js").read_text("utf-8")
 
 
 def _slowness() -> float:
@@ -206,7 +182,7 @@ class LossTests(ClassFixtureCase):
         self.browser.find("#question")
         title = self.browser.text("#question-title")
         self.assertLess(len(title), 160)
-        self.script(_PRESS_AT_ONCE)
+        self.script(f"{_LOSSES} pressAtOnce()")
         self.browser.answer("no")
         self.until(lambda: self.script("return globalThis.pressed === 1"))
         self.browser.answer("no")
@@ -279,7 +255,7 @@ class LossTests(ClassFixtureCase):
 
     def test_8_objects(self) -> None:
         """W: only texts, and the beginnings of errors, come into the page."""
-        self.script(_NOTE_OBJECTS)
+        self.script(f"{_LOSSES} noteObjects()")
         self.browser.open(f"{self.page}/#/home")
         self.browser.click(f"{_ROOM % 'cloning'} button")
         self.browser.open(f"{self.page}/#/plugins")

@@ -14,37 +14,7 @@ HEIGHT: Final = 900
 SCRIPT_SECONDS: Final = 240
 ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts" / "page"
 
-_OVERFLOW = """
-const wide = document.documentElement.scrollWidth - window.innerWidth;
-if (wide <= 0) return [];
-const out = [...document.querySelectorAll('body *')].filter(
-  (e) => e.checkVisibility() && e.getBoundingClientRect().right > window.innerWidth + 1,
-);
-return out.slice(0, 5).map((e) => `${e.tagName}#${e.id}.${e.className} ${wide}`);
-"""
-# Of pointer targets; links inside of sentences may be lower (WCAG 2.5.8).
-_SMALL = """
-const targets = document.querySelectorAll('button, a[href], input, select, summary');
-return [...targets].filter((e) => {
-  const { width, height } = e.getBoundingClientRect();
-  if (!e.checkVisibility() || e.closest('dd, p')) return false;
-  return Math.max(height, e.closest('li')?.getBoundingClientRect().height ?? 0) < 44;
-}).map((e) => `${e.tagName}#${e.id} ${e.textContent}`);
-"""
-# What is styled or found by an id that two elements have.
-_DOUBLED = """
-const ids = [...document.querySelectorAll('[id]')].map(({id}) => id);
-return [...new Set(ids.filter((id, n) => ids.indexOf(id) !== n))];
-"""
-_AXE = """
-const [rules, done] = arguments;
-const only = rules.length ? {runOnly: rules} : {};
-axe.run(document, {resultTypes: ['violations'], ...only}).then(
-  ({violations}) => done(violations.map(({id, nodes}) =>
-    `${id}: ${nodes.map(({html}) => html.slice(0, 160)).slice(0, 3).join(' | ')}`)),
-  (e) => done([String(e)]),
-);
-"""
+_LOOKS: Final = Path(__file__).with_name("looks.js").read_text("utf-8")
 
 
 class Auditor:
@@ -65,12 +35,12 @@ class Auditor:
         found = []
         for width in WIDTHS:
             self.resize(width)
-            over: list[str] = self._run(_OVERFLOW)
+            over: list[str] = self.look("overflow")
             found += [f"{name}, {width} px: wider than the window: {o}" for o in over]
         self.resize(320, dark=True)
-        small: list[str] = self._run(_SMALL)
+        small: list[str] = self.look("small")
         found += [f"{name}: too small: {one}" for one in small]
-        doubled: list[str] = self._run(_DOUBLED)
+        doubled: list[str] = self.look("doubled")
         found += [f"{name}: more than one with the id {one}" for one in doubled]
         broken = self.violations("color-contrast", "scrollable-region-focusable")
         found += [f"{name}, narrow and dark: {one}" for one in broken]
@@ -102,7 +72,12 @@ class Auditor:
         """
         if not self._run("return 'axe' in window"):
             self._run(self._axe)
-        return self._chrome.execute_async_script(_AXE, rules)
+        looking = f"{_LOOKS} violations(...arguments)"
+        return self._chrome.execute_async_script(looking, rules)
+
+    def look(self, what: str) -> Any:
+        """Ask one thing of the page, by its name in ``looks.js``."""
+        return self._run(f"{_LOOKS} return {what}()")
 
     def _run(self, script: str) -> Any:
         return self._chrome.execute_script(script)

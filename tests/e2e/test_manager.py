@@ -17,25 +17,6 @@ from .audit import Auditor
 from .managerfixture import OTHER_SEED, open_fixture
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
-CUT_CARDS = """\
-return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
-  .filter((element) => element.scrollWidth > element.clientWidth)
-  .map((element) => element.textContent);
-"""
-# Whether a part of what has the focus is seen.
-UNCOVERED = """\
-const one = document.activeElement;
-const { x, y, width, height } = one.getBoundingClientRect();
-const at = (part) => document.elementFromPoint(x + width / 2, y + height * part);
-return [0.1, 0.5, 0.9].some((part) => one.contains(at(part)));
-"""
-# Whether the notice leaves half of the window free, and hides no part of its button.
-CANCELLABLE = """\
-const [button, notice] = ['cancel', 'operation'].map(
-  (id) => document.getElementById(id)?.getBoundingClientRect() ?? {});
-return button.bottom < notice.bottom && notice.height < innerHeight / 2;
-"""
-UNLOADING = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 SPEAKER_BOX = Path(__file__).with_name("speakerbox.ts").read_text("utf-8")
 EVERY_HANDLE = Path(__file__).with_name("everyhandle.ts").read_text("utf-8")
 # A page with one of each thing that the audit finds.
@@ -328,7 +309,7 @@ class ManagerTests(ClassFixtureCase):
         browser.until_text("#question", "Leave without saving?")
         browser.answer("no")
         self.focused("setting-volume")
-        self.assertTrue(self.script(UNLOADING))
+        self.assertTrue(self.auditor.look("asksToStay"))
         # Another page saves another field meanwhile.
         place = {"ns": "plugin:speaker-box"}
         fixture.call("state/set", {**place, "key": "loud", "value": True})
@@ -350,7 +331,7 @@ class ManagerTests(ClassFixtureCase):
         self.assertEqual(typed, "typed meanwhile")
         browser.click("#save")
         browser.find("#save[aria-disabled=true]")
-        self.assertFalse(self.script(UNLOADING))
+        self.assertFalse(self.auditor.look("asksToStay"))
 
         # What a view asks goes with it.
         browser.click("#reset")
@@ -394,7 +375,7 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#setting-volume", "80")
         fixture.confirmed("plugins/uninstall", {"id": "speaker-box"})
         browser.until_text("#plugin-settings", "Removed.")
-        self.assertFalse(self.is_shown("#save") or self.script(UNLOADING))
+        self.assertFalse(self.is_shown("#save") or self.auditor.look("asksToStay"))
 
     def saves_once_connected(self) -> None:
         """The form says what was not saved until it is edited; it is not lost."""
@@ -504,7 +485,7 @@ class ManagerTests(ClassFixtureCase):
                 self.assertTrue(self.script(script), (width, route))
             fixture.go("/home")
             browser.find('[data-testid="plugin-card-long-one"] header')
-            self.assertEqual(self.script(CUT_CARDS), [], width)
+            self.assertEqual(self.auditor.look("cutCards"), [], width)
         self.keeps_its_place()
         self.auditor.resize(1200)
         fixture.go("/plugins/long-one")
@@ -531,7 +512,7 @@ class ManagerTests(ClassFixtureCase):
         for step in ("confirm", "deny", "confirm"):
             self.desktop.until_shown()
             browser.until_text("#operation", "Answer")
-            self.until("it can be cancelled", lambda: self.script(CANCELLABLE))
+            self.until("it can be cancelled", lambda: self.auditor.look("cancellable"))
             getattr(self.desktop, step)()
         self.said("2 updated, 1 failed.")
         browser.until_text("#plugin h2", "Plugin 2")
@@ -542,7 +523,7 @@ class ManagerTests(ClassFixtureCase):
             browser.find("#settings")
             for key in (Keys.TAB,) * 12 + (Keys.SHIFT + Keys.TAB,) * 6:
                 browser.chrome.switch_to.active_element.send_keys(key)
-                self.until(fixture.focus(), lambda: self.script(UNCOVERED))
+                self.until(fixture.focus(), lambda: self.auditor.look("uncovered"))
 
     def keeps_its_place(self) -> None:
         """Going back from a plugin returns to where its row is."""

@@ -1,0 +1,64 @@
+// What the tests ask of a page that is open.
+
+/** What is wider than the window. */
+function overflow() {
+  const wide = document.documentElement.scrollWidth - window.innerWidth;
+  if (wide <= 0) return [];
+  const out = [...document.querySelectorAll('body *')].filter(
+    (e) => e.checkVisibility() && e.getBoundingClientRect().right > window.innerWidth + 1,
+  );
+  return out.slice(0, 5).map((e) => `${e.tagName}#${e.id}.${e.className} ${wide}`);
+}
+
+/** Pointer targets that are too small; links inside of sentences may be lower (WCAG 2.5.8). */
+function small() {
+  const targets = document.querySelectorAll('button, a[href], input, select, summary');
+  return [...targets].filter((e) => {
+    const { width, height } = e.getBoundingClientRect();
+    if (!e.checkVisibility() || e.closest('dd, p')) return false;
+    return Math.max(height, e.closest('li')?.getBoundingClientRect().height ?? 0) < 44;
+  }).map((e) => `${e.tagName}#${e.id} ${e.textContent}`);
+}
+
+/** What is styled or found by an id that two elements have. */
+function doubled() {
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+  return [...new Set(ids.filter((id, n) => ids.indexOf(id) !== n))];
+}
+
+/** The rules of axe that are broken, with the elements; all rules are looked at if empty. */
+function violations(rules, done) {
+  const only = rules.length ? { runOnly: rules } : {};
+  axe.run(document, { resultTypes: ['violations'], ...only }).then(
+    ({ violations }) => done(violations.map(({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(' | ')}`)),
+    (e) => done([String(e)]),
+  );
+}
+
+/** The cards of plugins in which something is cut off. */
+function cutCards() {
+  return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
+    .filter((element) => element.scrollWidth > element.clientWidth)
+    .map((element) => element.textContent);
+}
+
+/** Whether a part of what has the focus is seen. */
+function uncovered() {
+  const one = document.activeElement;
+  const { x, y, width, height } = one.getBoundingClientRect();
+  const at = (part) => document.elementFromPoint(x + width / 2, y + height * part);
+  return [0.1, 0.5, 0.9].some((part) => one.contains(at(part)));
+}
+
+/** Whether the notice leaves half of the window free, and hides no part of its button. */
+function cancellable() {
+  const [button, notice] = ['cancel', 'operation'].map(
+    (id) => document.getElementById(id)?.getBoundingClientRect() ?? {});
+  return button.bottom < notice.bottom && notice.height < innerHeight / 2;
+}
+
+/** Whether the page asks before it is left. */
+function asksToStay() {
+  return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
+}
