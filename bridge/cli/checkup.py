@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -15,8 +15,8 @@ from ..approval.approvers import ANSWERING
 from ..classes import frozen
 from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_above, check_tree
-from ..datadir.paths import DataDir, DataDirError
-from ..datadir.token import TokenError, read_token
+from ..datadir.paths import DataDir
+from ..datadir.token import read_token
 from ..freedesktop.connection import DesktopError
 from ..freedesktop.notifications import Notifications
 from ..plugins.esbuild.executable import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
@@ -76,16 +76,24 @@ def _wrong(why: Exception | str) -> _Found:
     return Level.WRONG, text, fix
 
 
+def _finding(name: str, check: Callable[[Paths], _Found], place: Paths) -> Finding:
+    """Return what a check has found; what it raises is wrong."""
+    try:
+        return Finding(name, *check(place))
+    except (UserError, NotOwnError) as e:
+        return Finding(name, *_wrong(e))
+
+
 def on_disk(place: Paths) -> Iterator[Finding]:
     """Check the files; changes nothing."""
-    yield Finding("data directory", *_directory(place))
+    yield _finding("data directory", _directory, place)
     for other in _files_of_others(place.data):
         yield Finding("files of others", Level.WRONG, other.finding, other.fix)
-    yield Finding("pairing token", *_token(place))
+    yield _finding("pairing token", _token, place)
     yield from _state(place)
-    yield Finding("bundler", *_bundler(place))
-    yield Finding("host sources", *_sources(place))
-    yield Finding("theme directory", *_theme(place))
+    yield _finding("bundler", _bundler, place)
+    yield _finding("host sources", _sources, place)
+    yield _finding("theme directory", _theme, place)
     yield from _databases(place)
 
 
@@ -134,16 +142,8 @@ def _directory(place: Paths) -> _Found:
         if os.path.exists(path) and not os.access(path, os.W_OK | os.X_OK):
             fix = f"make it writable, or {another}"
             return Level.WRONG, f"{path} cannot be written", fix
-    return _whose(place)
-
-
-def _whose(place: Paths) -> _Found:
-    root = place.data.root
-    try:
-        check_above(root, "--data-dir")
-        check_directory_host(place)
-    except (NotOwnError, DataDirError) as e:
-        return _wrong(e)
+    check_above(root, "--data-dir")
+    check_directory_host(place)
     return Level.OK, str(root), ""
 
 
@@ -152,8 +152,6 @@ def _token(place: Paths) -> _Found:
         read_token(place.data.token)
     except FileNotFoundError:
         return Level.NOTE, "missing; the first start creates it", ""
-    except TokenError as e:
-        return _wrong(e)
     return Level.OK, f"{place.data.token}; only you can read it", ""
 
 
