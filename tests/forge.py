@@ -26,7 +26,7 @@ from unittest import TestCase
 from attrs import define
 from twisted.internet.protocol import Protocol
 
-from bridge.demo.forge import PASSED, make_authority, publish, start_forge
+from bridge.cli.forge import PASSED, make_authority, publish, start_forge
 from bridge.plugins.tree.tree import read_tree, sign_tree
 from bridge.settings.host import HostProfile
 from tests.certificates import authority, certificate

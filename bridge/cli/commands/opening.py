@@ -19,7 +19,6 @@ from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner
 
 from ... import tap
-from ...demo.forge import address, make_authority, publish_sample, start_forge
 from ...plugins.esbuild.executable import pin_for
 from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
@@ -33,6 +32,7 @@ from ...system.processes import ends_with_terminal, on_hangup, stop
 from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
+from ..forge import address, make_authority, publish_sample, start_forge
 from ..hostpage import browse, check_own_host, page_endpoint, serve_page
 from ..session import UNASKED, connect
 from ..terminal import CommandError, confirmed, print_line
@@ -155,7 +155,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
 
     :param root: An empty directory.
     :return: The certificate that the daemon has to trust, and the plugin's address.
-    :raise ForgeError: What the git server needs is missing.
+    :raise CommandError: What the git server needs is missing.
     :raise SetupError: What a build needs can't be installed.
     """
     certificate, repositories = root / "ca.pem", root / "git"

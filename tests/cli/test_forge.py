@@ -1,4 +1,4 @@
-"""Tests of ``bridge.demo.forge``: the system's git as its client."""
+"""Tests of ``bridge.cli.forge``: the system's git as its client."""
 
 import gzip
 import os
@@ -14,7 +14,8 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.demo.forge import ForgeError, address, make_authority, publish, start_forge
+from bridge.cli.forge import address, make_authority, publish, start_forge
+from bridge.cli.terminal import CommandError
 
 from ..directories import fresh_directory
 from ..plugins.clone.clones import run_git
@@ -102,11 +103,11 @@ class PublishTests(SynchronousTestCase):
     def test_missing_git(self) -> None:
         """Without git the message has the fix."""
         self.patch(shutil, "which", lambda name: None)
-        error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
+        error = self.assertRaises(CommandError, publish, self.base, self.base, "x")
         self.assertIn("apt-get install git", str(error))
 
     def test_git_refuses(self) -> None:
         """What git prints is passed on."""
         (self.base / "x.git").write_bytes(b"")
-        error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
+        error = self.assertRaises(CommandError, publish, self.base, self.base, "x")
         self.assertIn("git failed: ", str(error))

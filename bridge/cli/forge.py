@@ -24,8 +24,8 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
-from ..protocol.errors import UserError
 from ..settings.host import HostProfile
+from .terminal import CommandError
 
 with warnings.catch_warnings():
     # It imports twisted.web.static, which warns of itself.
@@ -69,10 +69,6 @@ PASSED = {
 _RAW = b"* -text -filter -ident -working-tree-encoding\n"
 
 
-class ForgeError(UserError):
-    """The forge can't run or publish; the message shows how to fix it."""
-
-
 def address(forge: Any, name: str) -> str:
     """Return the URL of a repository."""
     return f"https://{_ADDRESS}:{forge.getHost().port}/{name}.git"
@@ -83,12 +79,12 @@ def make_authority(ca_file: Path) -> CA:
     Make a certificate authority and write its certificate.
 
     :param ca_file: Where to, PEM.
-    :raise ForgeError: trustme is not installed.
+    :raise CommandError: trustme is not installed.
     """
     try:
         import trustme
     except ImportError:
-        raise ForgeError(
+        raise CommandError(
             "trustme is missing: pipx inject plugin-bridge trustme, or in a checkout "
             "pip install '.[demo]'"
         ) from None
@@ -105,7 +101,7 @@ def start_forge(reactor: Any, root: Path, authority: CA) -> Any:
     :param root: The directory of bare repositories.
     :param authority: Issues the certificate.
     :return: The ``IListeningPort``; see ``address``.
-    :raise ForgeError: git is missing.
+    :raise CommandError: git is missing.
     """
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
@@ -122,7 +118,7 @@ def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> 
     :param name: The repository's name, without ``.git``.
     :param message: The commit's message.
     :return: The commit, 40 hexadecimal digits.
-    :raise ForgeError: git is missing or refuses.
+    :raise CommandError: git is missing or refuses.
     """
     repository = root / f"{name}.git"
     if not repository.exists():
@@ -162,14 +158,14 @@ def publish_sample(
 def _program() -> str:
     program = shutil.which("git")
     if program is None:
-        raise ForgeError("git is missing: apt-get install git")
+        raise CommandError("git is missing: apt-get install git")
     return program
 
 
 def _backend_program() -> Path:
     backend = Path(_git("--exec-path")) / "git-http-backend"
     if not backend.exists():
-        raise ForgeError("git http-backend is missing: apt-get install git")
+        raise CommandError("git http-backend is missing: apt-get install git")
     return backend
 
 
@@ -184,7 +180,7 @@ def _git(*arguments: str, cwd: Path | None = None) -> str:
         text=True,
     )
     if done.returncode:
-        raise ForgeError(f"git failed: {done.stderr.strip()}")
+        raise CommandError(f"git failed: {done.stderr.strip()}")
     return done.stdout.strip()
 
 

@@ -11,11 +11,10 @@ from bridge.cli.commands import opening
 from bridge.cli.commands.opening import prepare_demo, typed_name
 from bridge.cli.terminal import CommandError
 from bridge.daemon.listening import StartError
-from bridge.demo.forge import ForgeError
 from bridge.settings.options import locate
 
-from ..directories import fresh_directory
-from ..reactors import brief_reactor
+from ...directories import fresh_directory
+from ...reactors import brief_reactor
 
 
 class PrepareTests(SynchronousTestCase):
@@ -24,7 +23,7 @@ class PrepareTests(SynchronousTestCase):
         root = fresh_directory(self)
         place = locate("reference", root / "data", None)
         with mock.patch.dict(sys.modules, {"trustme": None}):
-            error = self.assertRaises(ForgeError, prepare_demo, object(), root, place)
+            error = self.assertRaises(CommandError, prepare_demo, object(), root, place)
         for fix in ("pipx inject plugin-bridge trustme", "pip install '.[demo]'"):
             self.assertIn(fix, str(error))
         self.assertNotIn("plugin-bridge[demo]", str(error))

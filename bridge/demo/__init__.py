@@ -1,1 +1,0 @@
-"""A demonstration that needs only this machine."""
