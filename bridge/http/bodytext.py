@@ -124,7 +124,7 @@ class CompressedBody:
             raise _refused("its Content-Encoding is neither gzip nor deflate")
         text = PlainBody()
         try:
-            for step in _inflated(bytes(self._received)):
+            for step in _inflated(self._received):
                 text.extend(step)
             return text.whole()
         except zlib.error:
@@ -137,17 +137,16 @@ class CompressedBody:
         self._received.clear()
 
 
-def _inflated(body: bytes) -> Iterator[bytes]:
+def _inflated(body: bytearray) -> Iterator[bytes]:
     """Inflate in bounded steps, so that a bomb is noticed when it passes the limit."""
-    whole = memoryview(body)
-    if not whole:
+    if not body:
         return
     # "deflate" is zlib by the standard, and without its header by some servers.
-    inflating = zlib.decompressobj(_GZIP_OR_ZLIB if _has_header(whole) else _RAW)
+    inflating = zlib.decompressobj(_GZIP_OR_ZLIB if _has_header(body) else _RAW)
     position = 0
     # What follows the end is ignored, as browsers do.
     while not inflating.eof:
-        given = whole[position : position + _STEP_BYTES]
+        given = body[position : position + _STEP_BYTES]
         step = inflating.decompress(given, _STEP_BYTES)
         if not step and not given and not inflating.eof:
             raise zlib.error
@@ -155,7 +154,7 @@ def _inflated(body: bytes) -> Iterator[bytes]:
         yield step
 
 
-def _has_header(start: memoryview) -> bool:
+def _has_header(start: bytearray) -> bool:
     two = bytes(start[:2])
     # RFC 1950, section 2.2: compression method 8, and the check of the header.
     is_zlib = two[0] & 15 == 8 and int.from_bytes(two, "big") % 31 == 0
