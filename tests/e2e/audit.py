@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any, Final
 
-from selenium.webdriver import Chrome
-
 from ..npm import npm_package
+from .browser import LOOKS, Browser
 
 AXE: Final = "axe-core@4.10.3"
 # One for each way that the page is laid out; 640 is a window of 1280 at 200 %.
@@ -14,16 +13,14 @@ HEIGHT: Final = 900
 SCRIPT_SECONDS: Final = 240
 ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts" / "page"
 
-_LOOKS: Final = Path(__file__).with_name("looks.js").read_text("utf-8")
-
 
 class Auditor:
     """Looks at one state of a page in several windows."""
 
-    def __init__(self, chrome: Chrome) -> None:
-        self._chrome = chrome
+    def __init__(self, browser: Browser) -> None:
+        self._browser, self._chrome = browser, browser.chrome
         # A page of many rows takes axe long on a busy machine.
-        chrome.set_script_timeout(SCRIPT_SECONDS)
+        self._chrome.set_script_timeout(SCRIPT_SECONDS)
         self._axe = (npm_package(AXE) / "axe.min.js").read_text("utf-8")
 
     def problems(self, name: str) -> list[str]:
@@ -35,12 +32,12 @@ class Auditor:
         found = []
         for width in WIDTHS:
             self.resize(width)
-            over: list[str] = self.look("overflow")
+            over: list[str] = self._browser.look("overflow")
             found += [f"{name}, {width} px: wider than the window: {o}" for o in over]
         self.resize(320, dark=True)
-        small: list[str] = self.look("small")
+        small: list[str] = self._browser.look("small")
         found += [f"{name}: too small: {one}" for one in small]
-        doubled: list[str] = self.look("doubled")
+        doubled: list[str] = self._browser.look("doubled")
         found += [f"{name}: more than one with the id {one}" for one in doubled]
         broken = self.violations("color-contrast", "scrollable-region-focusable")
         found += [f"{name}, narrow and dark: {one}" for one in broken]
@@ -70,17 +67,10 @@ class Auditor:
 
         :param rules: Which to look at; all of them if empty.
         """
-        if not self._run("return 'axe' in window"):
-            self._run(self._axe)
-        looking = f"{_LOOKS} violations(...arguments)"
+        if not self._chrome.execute_script("return 'axe' in window"):
+            self._chrome.execute_script(self._axe)
+        looking = f"{LOOKS} violations(...arguments)"
         return self._chrome.execute_async_script(looking, rules)
-
-    def look(self, what: str) -> Any:
-        """Ask one thing of the page, by its name in ``looks.js``."""
-        return self._run(f"{_LOOKS} return {what}()")
-
-    def _run(self, script: str) -> Any:
-        return self._chrome.execute_script(script)
 
     def _command(self, name: str, params: dict[str, Any]) -> None:
         self._chrome.execute_cdp_cmd(name, params)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from selenium.common import exceptions
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
@@ -15,6 +16,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from ..programs import program
 
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+LOOKS = Path(__file__).with_name("looks.js").read_text("utf-8")
 PATIENCE_SECONDS = 30.0
 _FLAGS = (
     "--headless=new",
@@ -73,6 +75,11 @@ class Browser:
         except exceptions.TimeoutException:
             self.picture(ARTEFACTS / "never-so.png")
             raise
+
+    def look(self, what: str, *arguments: str) -> Any:
+        """Ask something of the page, by its name in ``looks.js``."""
+        script = f"{LOOKS} return {what}(...arguments)"
+        return self.chrome.execute_script(script, *arguments)
 
     def text(self, selector: str) -> str:
         return self.find(selector).text

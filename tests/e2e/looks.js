@@ -62,3 +62,44 @@ function cancellable() {
 function asksToStay() {
   return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
 }
+
+/** What has the focus: its id, test id, row or tag. */
+function focused() {
+  const e = document.activeElement;
+  return e.id || e.dataset.testid || e.dataset.row || e.tagName;
+}
+
+/** What was announced to screen readers last, urgent first. */
+function announced() {
+  const [urgent, polite] = ['live-urgent', 'live-polite'].map((id) => document.getElementById(id));
+  return `${urgent.textContent}|${polite.textContent}`.replaceAll('\u00a0', '');
+}
+
+/** Whether something is there and visible. */
+function isShown(selector) {
+  return !!document.querySelector(selector)?.checkVisibility();
+}
+
+/** The ids of the plugins that are listed. */
+function rows() {
+  return [...document.querySelectorAll('#plugin-list [data-row]')].map((row) => row.dataset.row);
+}
+
+/** The colours of the links to views. */
+function linkColors() {
+  return [...document.querySelectorAll('nav a')].map((link) => getComputedStyle(link).color);
+}
+
+/** The width in pixels that a picture has by itself. */
+function naturalWidth(selector) {
+  return document.querySelector(selector).naturalWidth;
+}
+
+/** Fills the store of this page's origin, as far as it goes. */
+function fillStore() {
+  localStorage.removeItem('plugin-bridge.saved');
+  for (let size = 1 << 23; size > 0; size >>= 1) try {
+    const kept = localStorage.getItem('filling') ?? '';
+    localStorage.setItem('filling', kept + 'x'.repeat(size));
+  } catch {}
+}

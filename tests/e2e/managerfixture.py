@@ -144,20 +144,11 @@ class Fixture:
 
     def focus(self) -> str:
         """Describe what has the focus: its id, test id, row or tag."""
-        script = (
-            "const e = document.activeElement; return e.id || e.dataset.testid"
-            " || e.dataset.row || e.tagName"
-        )
-        return self.browser.chrome.execute_script(script)
+        return self.browser.look("focused")
 
     def announced(self) -> str:
         """Return what was announced to screen readers last, urgent first."""
-        script = (
-            "return document.getElementById('live-urgent').textContent + '|' +"
-            " document.getElementById('live-polite').textContent"
-        )
-        found: str = self.browser.chrome.execute_script(script)
-        return found.replace("\u00a0", "")
+        return self.browser.look("announced")
 
     def rotate_token(self) -> str:
         """Replace the daemon's token; gives the new one."""

@@ -46,7 +46,7 @@ class ManagerTests(ClassFixtureCase):
     @classmethod
     def set_up_all(cls) -> None:
         cls.fixture = cls.enterClassContext(open_fixture())
-        cls.auditor = Auditor(cls.fixture.browser.chrome)
+        cls.auditor = Auditor(cls.fixture.browser)
         cls.fixture.open()
         cls.fixture.pair()
 
@@ -97,8 +97,7 @@ class ManagerTests(ClassFixtureCase):
 
     def is_shown(self, selector: str) -> bool:
         """Whether something is there and visible."""
-        script = "return !!document.querySelector(arguments[0])?.checkVisibility()"
-        return self.script(script, selector)
+        return self.browser.look("isShown", selector)
 
     def preview(self, url: str) -> None:
         """Look at a repository; it is on this machine, so the desktop asks first."""
@@ -206,9 +205,9 @@ class ManagerTests(ClassFixtureCase):
         self.browser.find(f"{place} #readme summary").click()
         readme = self.browser.text(f"{place} #readme pre")
         self.assertEqual(readme, "# Bio\n\n<b>Writes</b> it.")
-        width = "return document.querySelector(arguments[0]).naturalWidth"
         icon = f"{place} img.icon"
-        self.until("the icon is drawn", lambda: self.script(width, icon) == 2)
+        look = self.browser.look
+        self.until("the icon is drawn", lambda: look("naturalWidth", icon) == 2)
 
     def script(self, script: str, *arguments: Any) -> Any:
         return self.browser.chrome.execute_script(script, *arguments)
@@ -309,7 +308,7 @@ class ManagerTests(ClassFixtureCase):
         browser.until_text("#question", "Leave without saving?")
         browser.answer("no")
         self.focused("setting-volume")
-        self.assertTrue(self.auditor.look("asksToStay"))
+        self.assertTrue(self.browser.look("asksToStay"))
         # Another page saves another field meanwhile.
         place = {"ns": "plugin:speaker-box"}
         fixture.call("state/set", {**place, "key": "loud", "value": True})
@@ -331,7 +330,7 @@ class ManagerTests(ClassFixtureCase):
         self.assertEqual(typed, "typed meanwhile")
         browser.click("#save")
         browser.find("#save[aria-disabled=true]")
-        self.assertFalse(self.auditor.look("asksToStay"))
+        self.assertFalse(self.browser.look("asksToStay"))
 
         # What a view asks goes with it.
         browser.click("#reset")
@@ -375,7 +374,7 @@ class ManagerTests(ClassFixtureCase):
         browser.type("#setting-volume", "80")
         fixture.confirmed("plugins/uninstall", {"id": "speaker-box"})
         browser.until_text("#plugin-settings", "Removed.")
-        self.assertFalse(self.is_shown("#save") or self.auditor.look("asksToStay"))
+        self.assertFalse(self.is_shown("#save") or self.browser.look("asksToStay"))
 
     def saves_once_connected(self) -> None:
         """The form says what was not saved until it is edited; it is not lost."""
@@ -435,8 +434,8 @@ class ManagerTests(ClassFixtureCase):
         status = f"{card} .progress [role=status]"
         script = "return document.querySelector(arguments[0]).textContent"
         self.assertEqual(self.script(script, status), "Reading: 50 %")
-        width = "return document.querySelector(arguments[0]).naturalWidth"
-        self.assertEqual(self.script(width, f"{card} img[alt='A dot']"), 1)
+        dot = f"{card} img[alt='A dot']"
+        self.assertEqual(browser.look("naturalWidth", dot), 1)
         self.audit("handles-used")
 
     def tab_to(self, wanted: str) -> None:
@@ -485,7 +484,7 @@ class ManagerTests(ClassFixtureCase):
                 self.assertTrue(self.script(script), (width, route))
             fixture.go("/home")
             browser.find('[data-testid="plugin-card-long-one"] header')
-            self.assertEqual(self.auditor.look("cutCards"), [], width)
+            self.assertEqual(self.browser.look("cutCards"), [], width)
         self.keeps_its_place()
         self.auditor.resize(1200)
         fixture.go("/plugins/long-one")
@@ -512,7 +511,7 @@ class ManagerTests(ClassFixtureCase):
         for step in ("confirm", "deny", "confirm"):
             self.desktop.until_shown()
             browser.until_text("#operation", "Answer")
-            self.until("it can be cancelled", lambda: self.auditor.look("cancellable"))
+            self.until("it can be cancelled", lambda: self.browser.look("cancellable"))
             getattr(self.desktop, step)()
         self.said("2 updated, 1 failed.")
         browser.until_text("#plugin h2", "Plugin 2")
@@ -523,7 +522,7 @@ class ManagerTests(ClassFixtureCase):
             browser.find("#settings")
             for key in (Keys.TAB,) * 12 + (Keys.SHIFT + Keys.TAB,) * 6:
                 browser.chrome.switch_to.active_element.send_keys(key)
-                self.until(fixture.focus(), lambda: self.auditor.look("uncovered"))
+                self.until(fixture.focus(), lambda: self.browser.look("uncovered"))
 
     def keeps_its_place(self) -> None:
         """Going back from a plugin returns to where its row is."""
@@ -545,11 +544,7 @@ class ManagerTests(ClassFixtureCase):
         return round(top)
 
     def rows(self) -> list[str]:
-        script = (
-            "return [...document.querySelectorAll('#plugin-list [data-row]')]"
-            ".map((row) => row.dataset.row)"
-        )
-        return self.script(script)
+        return self.browser.look("rows")
 
     def test_log_diagnostics_and_settings(self) -> None:
         """The log is filtered, copied and cleared; a notification is tried."""
@@ -797,12 +792,7 @@ class ManagerTests(ClassFixtureCase):
         status = '[data-testid="plugin-status-full-store"]'
         browser.until_text(status, "Running.")
         self.addCleanup(self.script, "localStorage.removeItem('filling')")
-        self.script(
-            "localStorage.removeItem('plugin-bridge.saved');"
-            "for (let size = 1 << 23; size > 0; size >>= 1) try {"
-            " const kept = localStorage.getItem('filling') ?? '';"
-            " localStorage.setItem('filling', kept + 'x'.repeat(size)); } catch {}"
-        )
+        browser.look("fillStore")
         browser.click("#switch-full-store")
         browser.until_text(status, "Off")
 
@@ -814,11 +804,8 @@ class ManagerTests(ClassFixtureCase):
             "Emulation.setEmulatedMedia", {"features": features}
         )
         self.fixture.go("/log")
-        colors = (
-            "return [...document.querySelectorAll('nav a')].map((link) =>"
-            " getComputedStyle(link).color)"
-        )
-        self.until("one looks different", lambda: len(set(self.script(colors))) == 2)
+        look = self.browser.look
+        self.until("one looks different", lambda: len(set(look("linkColors"))) == 2)
 
     def test_every_state_of_the_connection(self) -> None:
         """Each state has its words; the focus is never lost."""
