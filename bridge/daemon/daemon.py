@@ -1,4 +1,7 @@
-"""The daemon's life cycle: it listens, follows its token, and shuts down in order."""
+"""
+The daemon's life cycle: it listens, logs its banner, follows its token, and shuts down
+in order.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,27 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 
+from .. import __version__
+from ..approval.approvers import Approver
 from ..classes import define
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..protocol.errors import BridgeError, CloseReason
+from ..rpc import Registry
+from ..settings.config import Config
+from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress
+from ..sinks.fanout import Fanout
 from ..system.processes import (
     ends_with_terminal,
     map_large_blocks,
@@ -31,12 +40,16 @@ from ..system.processes import (
 from ..system.supervision import Supervisor
 from ..web.guard import FollowedToken
 from ..web.websocket.sockets import BridgeFactory
-from .banner import Line
 from .controlsocket import ControlSocket
 from .listening import Listening
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001
+_WIDTH: Final = 16
+_COMMAND: Final = 30
+
+Line = tuple[str, str]
+"""A level, and what is logged."""
 
 
 @define(eq=False, repr=False)
@@ -172,3 +185,63 @@ class Daemon(Service):
         """Close the sockets that have shown the token before this one."""
         self._control.close_all(CloseReason.TOKEN_ROTATED)
         self._sockets.close_paired(CloseReason.TOKEN_ROTATED)
+
+
+def banner(
+    config: Config,
+    paths: Paths,
+    registry: Registry,
+    fanout: Fanout,
+    approver: Approver,
+    log_file: str,
+    notices: Sequence[str] = (),
+) -> Iterator[Line]:
+    """
+    Yield the facts an operator needs; none contains the token.
+
+    :param approver: Confirms privileged operations.
+    :param log_file: Where the page's log lines go, or ``disabled``.
+    :param notices: Notices from the start that the operator should see.
+    """
+    yield "info", f"plugin-bridge {__version__}, host {config.host}"
+    services = registry.describe()
+    for name, described in services.items():
+        yield "debug", f"service {name}: {described['summary']}"
+    for sink in fanout.targets():
+        yield "debug", f"sink {sink.name}: [{sink.health()}] {sink.description}"
+    confirmed = approver.description
+    added = ", ".join(config.allow_origin)
+    origins = f"and {added}" if added else "only"
+    sinks = ", ".join(f"{sink.name} [{sink.health()}]" for sink in fanout.targets())
+    none = "none: no notification sink has started"
+    dev = "ON; accepts calls over HTTP, and approves EVERY operation unasked"
+    rate = f"{config.rate:g} requests per second, burst {config.burst}"
+    for warns, name, text in (
+        (False, "data", f"{paths.data.root}"),
+        (False, "themes", f"{paths.theme_dir}"),
+        (False, "token file", f"{paths.data.token}; --print-token prints it"),
+        (False, "services", ", ".join(services)),
+        (not sinks, "sinks", sinks or none),
+        (confirmed.startswith("none"), "confirmation", confirmed),
+        (False, "page's log", log_file),
+        (config.dev, "developer mode", dev if config.dev else "off"),
+        (bool(added), "origins", f"loopback {origins}"),
+        (False, "rate", f"{rate}; {config.threads} threads"),
+    ):
+        yield "warn" if warns else "info", f"{name:<{_WIDTH}}{text}"
+    for notice in notices:
+        yield "warn", notice
+    yield from _next(config, paths)
+
+
+def _next(config: Config, paths: Paths) -> Iterator[Line]:
+    """Yield what to do next."""
+    place = paths.typed
+    page = "open" if config.host == "reference" else "run --print-token"
+    what = "show the page" if page == "open" else "pair the page with the token"
+    for command, about in (
+        (f"{page} {place}", what),
+        (f"install {place} URL", "install a plugin"),
+        (f"doctor {place}", "find problems"),
+    ):
+        yield "info", f"next: plugin-bridge {command:<{_COMMAND}}  {about}"

@@ -18,9 +18,8 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import ILogObserver
 
 from .. import __version__
-from ..daemon.banner import banner
 from ..daemon.controlsocket import ControlSocket
-from ..daemon.daemon import Daemon
+from ..daemon.daemon import Daemon, banner
 from ..daemon.listening import Listening, StartError, bind, inherited_socket
 from ..daemonlog import LogPush, Observer, Output, open_daemon_log
 from ..datadir.paths import DataDir

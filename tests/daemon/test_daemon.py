@@ -4,7 +4,7 @@ from unittest import mock
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemon.banner import banner
+from bridge.daemon.daemon import banner
 from bridge.rpc import Registry
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.sinks.fanout import Fanout
