@@ -1,12 +1,12 @@
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, gatherResults, maybeDeferred
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_SECONDS, SINK_START_SECONDS
-from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
+from bridge.sinks.fanout import Fanout, UnavailableError
 from tests.contracts import SinkContract
 
 from .fake import FakeSink, failing
@@ -31,18 +31,6 @@ class DeliverTests(SynchronousTestCase):
         fanout = Fanout(self.clock, sinks)
         self.successResultOf(fanout.start())
         return gatherResults([fanout.deliver(sink, LEAST) for sink in sinks])
-
-    def test_one_that_fails_harms_no_other(self):
-        """A failure is a reason, and has its kind."""
-        sinks = (
-            FakeSink("a", showing=failing(RejectedError("too large"))),
-            FakeSink("b"),
-            FakeSink("c", showing=lambda: fail(UnavailableError("no bus"))),
-        )
-        self.assertEqual(
-            self.successResultOf(self.deliver(*sinks)),
-            ["rejected: too large", None, "unavailable: no bus"],
-        )
 
     def test_defect(self):
         """A defect of a sink is logged in full, and reported without detail."""

@@ -76,11 +76,6 @@ class CommitTests(StoreCase):
         self.assertEqual(self.thread.waiting, [])
         self.assertEqual(self.reopened().entries("host")["k9"], 9)
 
-    def test_nothing_changed(self) -> None:
-        """A commit that changes nothing is answered without a write."""
-        self.successResultOf(self.store.commit([Remove("host", "k")]))
-        self.assertEqual(self.thread.waiting, [])
-
 
 class RefusedTests(StoreCase):
     def test_failed_write(self) -> None:
