@@ -1,6 +1,7 @@
 """What the bundler finds in a plugin's sources, and how a terminal shows it."""
 
 import time
+from pathlib import Path
 
 from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -20,45 +21,7 @@ from bridge.plugins.tree.tree import Tree
 from ...directories import fresh_directory
 from ...plugins.bundle.workshop import Workshop
 
-CERTAIN = r"""
-export default definePlugin({ id: 'demo', activate() {} });
-export default { activate(ctx) { ctx.id; }, "id": "demo" }
-export default {id: "demo" as const} satisfies Plugin;
-const ID = 'demo'; export default definePlugin({ id: ID });
-const id: string = "demo"\nexport default definePlugin({ activate, id, });
-import m from './plugin.json'; export default { id: m.id, activate() {} };
-import m from "./plugin.json" with { type: "json" }; export default { id: m.id };
-const p = definePlugin({ id: 'demo' }); export default p;
-const p = definePlugin({ id: 'demo' }); export { p as default };
-const p: Plugin = { id: 'demo', a: { id: 'other' } };\nexport default p
-/* export default { id: 'other' } */ export default { // id: 'other',\n id: 'demo' };
-const t = `${`}`} export default { id: 'x' }`; export default { id: 'demo' };
-const r = /['"`{]/g; const n = a / b / c; export default { id: 'demo' };
-const p = { id: 'demo' }; export default definePlugin(p);
-export default definePlugin({ id: `de` + 'm\x6f' });
-const a = 1, p = { id: 'demo' }; export { a as "}", p as default, a as b };
-""".strip().splitlines()
-
-DOUBTFUL = r"""
-export default definePlugin({ ...base, id: 'other' });
-export default definePlugin({ [name]: 'other', id: 'other' });
-export default definePlugin({ id: 'other', id: 'more' });
-export default definePlugin({ id: name() });
-export default definePlugin({ id: a.b });
-export default definePlugin({ get id() { return 'other'; } });
-export default wrap({ id: 'other' });
-export default class { id = 'other'; }
-export default new Plugin({ id: 'other' });
-export { plugin as default } from "./plugin";
-export { default } from "./plugin";
-export * as default from "./plugin";
-export { "a b" as default } from "./plugin";
-const id = 'other' + x; export default { id };
-const a = 1; export default { id: a.id };
-import m from './other.json'; export default { id: m.id };
-const p = q; const q = r; const r = { id: 'other' }; export default p;
-export default { a: 1 };
-""".strip().splitlines()
+_HERE = Path(__file__).parent
 
 
 class ReadingTests(TestCase):
@@ -73,8 +36,8 @@ class ReadingTests(TestCase):
 
     async def test_id(self) -> None:
         """Plain forms have a certain id; what may mean something else has none."""
-        for lines, found in ((CERTAIN, "demo"), (DOUBTFUL, None)):
-            for line in lines:
+        for file, found in (("certain.txt", "demo"), ("doubtful.txt", None)):
+            for line in (_HERE / file).read_text("utf-8").splitlines():
                 reading = await self.read(line.replace("\\n", "\n"))
                 self.assertEqual(reading.exported_id("demo"), found, line)
                 self.assertEqual(reading.fault("demo"), "", line)
