@@ -158,12 +158,16 @@ class PageFile(Resource):
         return content
 
 
-class _Root(Resource):
-    """The root, for who calls this computer by its own names: no DNS rebinding."""
+class _Folder(Resource):
+    """A folder of files, with a plain 404 page."""
 
     def getChild(self, path: bytes, request: Request) -> IResource:
-        """Return the resource for a missing file: a plain 404 page."""
+        """Return the resource for a missing file."""
         return notFound()
+
+
+class _Root(_Folder):
+    """The root, for who calls this computer by its own names: no DNS rebinding."""
 
     def getChildWithDefault(self, path: bytes, request: Request) -> IResource:
         """Return the resource, or one that refuses."""
@@ -200,7 +204,7 @@ def page_site(
     if builds is not None:
         root.putChild(BUILDS_PATH.encode("ascii"), builds)
         root.putChild(SCRIPT_FILE.encode("ascii"), PageFile(page / SCRIPT_FILE))
-    published = notFound()
+    published = _Folder()
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
         published.putChild(name.encode("ascii"), PageFile(theme / name))
     root.putChild(b"theme", published)

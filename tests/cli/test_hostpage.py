@@ -144,8 +144,10 @@ class PageTests(SynchronousTestCase):
 
     def test_attack_path_traversal(self):
         """Nothing but the named files is served, however it is spelled."""
-        (self.theme / "info.json").write_text("{}")
-        for one in ("/theme/info.json", "/theme/..%2fpage.css", "/../page.css/x", "/x"):
+        for name in ("info.json", "host.js"):
+            (self.theme / name).write_text("{}")
+        theirs = ("/theme/info.json", "/theme/..%2fpage.css", "/theme/x/host.js")
+        for one in (*theirs, "/../page.css/x", "/x"):
             self.assertEqual(self.get(one)[0], 404, one)
 
     def test_attack_rebinding(self):
