@@ -8,6 +8,8 @@ step can be repeated: what an interrupted release has left is recognized, and ke
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -155,11 +157,12 @@ class Repository:
             raise CommandError(f"the tag {release.tag} exists already")
         return release
 
-    def set_version(self, release: Release) -> bytes:
+    @contextmanager
+    def version_set(self, release: Release) -> Iterator[None]:
         """
-        Write the version into the manifest of the work tree.
+        Write the version into the manifest of the work tree; a block that fails takes
+        it back.
 
-        :return: What the manifest was before.
         :raise CommandError: Something else is not committed.
         :raise OSError: It cannot be written.
         """
@@ -171,8 +174,12 @@ class Repository:
         known = {_lines(committed), _lines(wanted)}
         ours = {MANIFEST_FILE} if _lines(before) in known else set()
         worktree.check_clean(self.root, {SIGNATURE_FILE, *ours})
-        path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
-        return before
+        try:
+            path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
+            yield
+        except BaseException:
+            path.write_bytes(before)
+            raise
 
     def commit(self, release: Release, key: worktree.SigningKey) -> None:
         """

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from ....plugins.tree.manifest import MANIFEST_FILE
 from ....protocol.wire import unstructure
 from ....settings.options import Paths
 from ...authoring import worktree
 from ...authoring.checker import check_plugin
-from ...authoring.releases import PARTS, Release, Repository
+from ...authoring.releases import PARTS, Repository
 from ...authoring.report import STATUS, Outcome, report_lines
 from ...command import command, directory_argument, json_option
 from ...terminal import CommandError, print_line, print_result, reported
@@ -77,7 +76,8 @@ def release(
     if not chosen.is_committed:
         signing.check_outside(directory, worktree.published(directory))
         with reported("a file cannot be read or written"):
-            _set_version(place, repository, chosen, as_json)
+            with repository.version_set(chosen):
+                _check(place, directory, as_json)
             repository.commit(chosen, signing)
     fingerprint = repository.verify_head()
     if not chosen.is_tagged:
@@ -109,23 +109,14 @@ def release(
     print_result(as_json, value, lines)
 
 
-def _set_version(
-    place: Paths, repository: Repository, chosen: Release, as_json: bool
-) -> None:
+def _check(place: Paths, root: Path, as_json: bool) -> None:
     """
-    Write the version, unless the plugin does not pass the check with it.
+    Check a plugin that will be signed.
 
-    :raise CommandError: It does not; nothing was changed.
+    :raise CommandError: It does not pass.
     """
-    before = repository.set_version(chosen)
-    passed = False
-    try:
-        report = check_plugin(place, repository.root, True)
-        passed = report.outcome is Outcome.OK
-    finally:
-        if not passed:
-            (repository.root / MANIFEST_FILE).write_bytes(before)
-    if passed:
+    report = check_plugin(place, root, True)
+    if report.outcome is Outcome.OK:
         return
     if not as_json:
         print_line("\n".join(report_lines(report)))
