@@ -20,22 +20,6 @@ from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
 
 from ..programs import program
 
-_CONFIG = """\
-<busconfig>
-  <type>session</type>
-  <keep_umask/>
-  <listen>unix:path={directory}/bus</listen>
-  <auth>EXTERNAL</auth>
-  <servicedir>{directory}/services</servicedir>
-  <policy context="default">
-    <allow send_destination="*" eavesdrop="true"/>
-    <allow eavesdrop="true"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"""
-
-
 # A test run that is killed leaves nothing behind.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
@@ -51,7 +35,8 @@ class SessionBus:
         self.directory = Path(tempfile.mkdtemp(prefix="bus-"))
         (self.directory / "services").mkdir()
         config = self.directory / "session.conf"
-        config.write_text(_CONFIG.format(directory=self.directory))
+        text = Path(__file__).with_name("session.conf").read_text("ascii")
+        config.write_text(text.format(directory=self.directory))
         self.start()
 
     @property

@@ -31,20 +31,6 @@ _SERVERS: Final = {
 }
 """Where those are that are not on the path, by the names of their packages."""
 
-_FRAMED: Final = """\
-[global]
-    origin = top-left
-    frame_width = 6
-    max_icon_size = 64
-[urgency_low]
-    frame_color = "#0000ff"
-[urgency_normal]
-    frame_color = "#0000ff"
-[urgency_critical]
-    frame_color = "#00ff00"
-"""
-"""Settings of dunst: by the colour of its frame a critical note is known."""
-
 
 def notification_server(name: str) -> str:
     """Find the program of a notification server, by its package."""
@@ -136,8 +122,7 @@ class Session:
 
     def serve_framed_notes(self) -> subprocess.Popen[bytes]:
         """Start dunst; a critical note has a frame of green, others one of blue."""
-        settings = self.home / "dunstrc"
-        settings.write_text(_FRAMED)
+        settings = Path(__file__).with_name("framed.dunstrc")
         return self.serve(notification_server("dunst"), "-conf", str(settings))
 
     def serve_menu(self) -> subprocess.Popen[bytes]:

@@ -1,7 +1,7 @@
 """A systemctl that notes what it is asked, and has a service that can be stopped."""
 
 import os
-import stat
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,19 +13,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.settings.options import Paths
 
 from ..directories import fresh_directory
-
-_SCRIPT: Final = """\
-#!/bin/sh
-echo "$@" >> "{root}/asked"
-if [ -e "{root}/refuses" ] && echo "$@" | grep -q "$(cat "{root}/refuses")"; then
-    echo "Failed to connect to bus." >&2; exit 1
-fi
-case "$2" in
-    is-*) for unit; do [ ! -e "{root}/$unit" ] || exit 0; done; exit 1 ;;
-    show) cat "{root}/pid" 2>/dev/null || echo 0 ;;
-    disable) [ ! -e "{root}/pid" ] || kill "$(cat "{root}/pid")"; rm -f "{root}/pid" ;;
-esac
-"""
 
 _DAEMON: Final = """
 import pathlib, sys, time
@@ -44,9 +31,7 @@ class SystemctlCase(SynchronousTestCase):
         self.fake = self.home / "bin"
         self.fake.mkdir()
         (self.fake / "asked").touch()
-        program = self.fake / "systemctl"
-        program.write_text(_SCRIPT.format(root=self.fake))
-        program.chmod(stat.S_IRWXU)
+        shutil.copy(Path(__file__).with_suffix(""), self.fake)
         environ = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
         environ["HOME"] = str(self.home)
         environ["PATH"] = f"{self.fake}{os.pathsep}{environ['PATH']}"
