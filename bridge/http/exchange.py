@@ -74,7 +74,7 @@ class Guarded(HTTP11ClientProtocol):
     """
 
     def __init__(self, count: Count) -> None:
-        super().__init__(self._keep)
+        super().__init__(_keep)
         self._count = count
         self.is_kept = False
         self.refusal: BridgeError | None = None
@@ -135,9 +135,6 @@ class Guarded(HTTP11ClientProtocol):
         if self.orderly is None:
             transport.abortConnection()
 
-    def _keep(self, _: object) -> None:
-        self.is_kept = True
-
     def _read_heads(self, head: bytearray, searched: int) -> None:
         while (end := _END.search(head, searched)) is not None:
             status = _STATUS.match(head)
@@ -182,6 +179,11 @@ class Guarded(HTTP11ClientProtocol):
     def _break_off(self, refusal: BridgeError) -> None:
         self.refusal = refusal
         self.drop()
+
+
+def _keep(connection: Guarded) -> None:
+    # A method of its own would be a cycle, and a connection of TLS stay in memory.
+    connection.is_kept = True
 
 
 def _broken_rule(head: bytearray, status: re.Match[bytes] | None) -> str:

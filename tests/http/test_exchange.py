@@ -19,6 +19,7 @@ from bridge.http.target import CheckedRequest, read_url
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import OUTBOUND_INTERIM_HEADS
 
+from ..waiting import expect_freed
 from .servers import HERE, OutboundCase, responding, sending
 
 
@@ -135,6 +136,11 @@ class AnswerTests(OutboundCase):
             head = b"HTTP/1.1 " + status + b"\r\nContent-Length: 999999999\r\n"
             none = sending(head + b"Content-Encoding: gzip\r\n\r\n")
             self.assertEqual((await self.fetched(none, method=method))["body"], "")
+
+    async def test_nothing_is_kept(self):
+        """A connection that has ended waits for no garbage collection."""
+        expect_freed(self, Guarded)
+        await self.fetched(responding(b"x"))
 
     async def test_nobody_there(self):
         """A port without a listener is reported."""
