@@ -371,7 +371,10 @@ def check_map(
     for source in fields["sources"]:
         name = posixpath.normpath(posixpath.join(directory, unquote(source)))
         if name in inputs:
-            contents.append(_quoted(name, read(name)))
+            written = quoted(read(name))
+            if written is None:
+                raise BuildError(f"{shown(name)} is not UTF-8")
+            contents.append(written)
             if name.startswith(PLUGINS):
                 shares[name.split("/")[1]] += len(contents[-1])
         elif name.startswith(PACKAGES):
@@ -384,27 +387,21 @@ def check_map(
     return SourceMap(text, fields["sources"], fields["mappings"], shares)
 
 
-def _quoted(name: str, content: bytes) -> bytes:
-    pieces: list[bytes] = []
-    if not is_utf8(content, lambda piece: pieces.append(orjson.dumps(piece)[1:-1])):
-        raise BuildError(f"{shown(name)} is not UTF-8")
-    return b'"' + b"".join(pieces) + b'"'
-
-
-def is_utf8(content: bytes, use: Callable[[str], object] = len) -> bool:
+def quoted(content: bytes) -> bytes | None:
     """
-    Whether a text is UTF-8.
+    Write a text as JSON, in pieces, between which other threads have their turn.
 
-    :param use: Called with each piece of it.  Between them other threads have their
-        turn.
+    :param content: UTF-8; the result is ``None`` when it is not.
     """
     decode = codecs.getincrementaldecoder("utf-8")().decode
+    pieces = []
     try:
         for at in range(0, len(content) + 1, MIB):
-            use(decode(content[at : at + MIB], final=at + MIB > len(content)))
+            piece = decode(content[at : at + MIB], final=at + MIB > len(content))
+            pieces.append(orjson.dumps(piece)[1:-1])
     except UnicodeDecodeError:  # it would keep the content
-        return False
-    return True
+        return None
+    return b'"' + b"".join(pieces) + b'"'
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
