@@ -26,31 +26,21 @@ from ..protocol.wire import (
     MaxItems,
     converter,
     patterns,
+    unstructure,
     whole,
 )
 from ..rpc import Caller, method
 from ..system.processes import trim
 
 _INTEGERS: Final = range(-(2**63), 2**63)
-_ABOUT: Final = {
-    "maxRows": limits.SQL_ROWS,
-    "maxResultBytes": limits.SQL_RESULT_BYTES,
-    "maxParams": limits.SQL_PARAMS,
-    "maxStatementMs": round(limits.SQL_SECONDS * 1000),
-    "paths": "A database is named by its alias, never by a path.",
-    "statements": "One statement per call; a semicolon at its end is fine.",
-    "reads": (
-        "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
-        f"values over {limits.SQL_SLOWEST_VALUE_BYTES} bytes only without trim, ltrim, "
-        f"rtrim, unhex and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
-        f"functions that search, none over {limits.SQL_VALUE_BYTES}; "
-        f"at most {limits.SQL_COLUMNS} columns, and {limits.SQL_STEPS} steps of "
-        "SQLite's program for the statement."
-    ),
-    "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
-}
-
-
+_READS: Final = (
+    "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
+    f"values over {limits.SQL_SLOWEST_VALUE_BYTES} bytes only without trim, ltrim, "
+    f"rtrim, unhex and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
+    f"functions that search, none over {limits.SQL_VALUE_BYTES}; "
+    f"at most {limits.SQL_COLUMNS} columns, and {limits.SQL_STEPS} steps of "
+    "SQLite's program for the statement."
+)
 _STATEMENT: Final = Check(
     f"a statement of at most {limits.SQL_STATEMENT_BYTES} bytes, without NUL",
     {
@@ -132,14 +122,14 @@ class DatabasesResult:
     """
 
     databases: list[DatabaseEntry]
-    max_rows: int
-    max_result_bytes: int
-    max_params: int
-    max_statement_ms: int
-    paths: str
-    statements: str
-    reads: str
-    blobs: str
+    max_rows: int = limits.SQL_ROWS
+    max_result_bytes: int = limits.SQL_RESULT_BYTES
+    max_params: int = limits.SQL_PARAMS
+    max_statement_ms: int = round(limits.SQL_SECONDS * 1000)
+    paths: str = "A database is named by its alias, never by a path."
+    statements: str = "One statement per call; a semicolon at its end is fine."
+    reads: str = _READS
+    blobs: str = "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}."
 
 
 # They hold plain JSON, which cattrs would copy value by value.
@@ -183,11 +173,8 @@ class Sql:
 
     def describe(self) -> dict[str, Any]:
         """Return the databases, and the limits of statements."""
-        listed = [
-            {"alias": alias, "writable": False, "about": about}
-            for alias, about in self._about.items()
-        ]
-        return {"databases": listed, **_ABOUT}
+        described: dict[str, Any] = unstructure(self._listed())
+        return described
 
     @method(Statement, Rows, seconds=limits.SQL_ANSWER_SECONDS)
     async def query(self, params: Statement, caller: Caller) -> Rows:
@@ -231,7 +218,7 @@ class Sql:
     @method(AnyParams, DatabasesResult)
     async def databases(self, params: AnyParams) -> DatabasesResult:
         """List the databases, and the limits of statements."""
-        return converter.structure(self.describe(), DatabasesResult)
+        return self._listed()
 
     def close(self) -> Deferred[None]:
         """
@@ -242,6 +229,11 @@ class Sql:
         ended = self._turns.close()
         self._idle.close()
         return ended
+
+    def _listed(self) -> DatabasesResult:
+        return DatabasesResult(
+            [DatabaseEntry(alias, False, about) for alias, about in self._about.items()]
+        )
 
     def _take(self, path: Path) -> Reader:
         """Return the reader that was used last, so that the others can expire."""
