@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -211,10 +211,15 @@ async def find_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Non
     else:
         why, what_next = "the daemon did not start", f"its log is {data.daemon_log}"
         await _until(reactor, data.address, _START_SECONDS, why, what_next)
-        if dev:
-            connect(place, dev=True).close()
+        approves_all = False
+        try:
+            with closing(connect(place, dev=dev)) as session:
+                approves_all = session.is_dev
+        except UserError:
+            # The page is shown also of a daemon that no command reaches.
+            if dev:
+                raise
         print_line(f"using the daemon that runs at {page_endpoint(place)}")
-        approves_all = _approves_all(place)
     if approves_all and not dev:
         print_line(f"--dev is on: {UNASKED}")
     why, what_next = "no bundle was built", f"run: plugin-bridge doctor {place.typed}"
@@ -248,15 +253,6 @@ def start_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Config |
     reactor.addSystemEventTrigger("before", "shutdown", daemon.stopService)
     daemon.startService()
     return given.config
-
-
-def _approves_all(place: Paths) -> bool:
-    # The page is shown also of a daemon that no command reaches.
-    with suppress(UserError):
-        session = connect(place)
-        session.close()
-        return session.is_dev
-    return False
 
 
 async def _until(

@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict, evolve
+from attrs import asdict
 
 from ...classes import frozen
 from ...datadir.paths import DataDirError
@@ -100,10 +100,8 @@ def status(place: Paths, as_json: bool) -> int:
         with closing(connect(place, as_json)) as found:
             overview, result = of_daemon(found), 0
     except NoDaemonError as e:
-        overview, result = on_disk(place, str(e)), NO_DAEMON
-        if is_held(place.data.lock):
-            overview = evolve(overview, daemon="running, but it cannot be reached")
-            result = REFUSED
+        overview = on_disk(place, str(e))
+        result = REFUSED if overview.daemon else NO_DAEMON
     print_result(as_json, asdict(overview), overview.lines())
     return result
 
@@ -150,8 +148,9 @@ def on_disk(place: Paths, why: str) -> Overview:
     except (DataDirError, StoreError) as e:
         problems.append(str(e))
     installed, switches = read_records(view), view.entries(HOST)
+    runs = is_held(place.data.lock)
     return Overview(
-        daemon=None,
+        daemon="running, but it cannot be reached" if runs else None,
         host=f"{place.profile.application} ({place.profile.name})",
         data=str(place.data.root),
         bundle=str(place.bundle),
