@@ -1,8 +1,8 @@
 """The scan of the corpus: what is refused, and why that is expected."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 from ..plugins.policy.scanning import every_hit
@@ -17,7 +17,6 @@ _WIDTH: Final = 120
 
 HEADING: Final = """\
 # What the scan refuses of the corpus: by package, rules and files; read by hand.
-# A word that ends with a slash is the directory of the files after it.
 # Written by python -m tests.corpus.review
 """
 
@@ -50,14 +49,8 @@ def reviewed() -> dict[str, Rules]:
     own: Rules = {}
     for line in REVIEWED.read_text("utf-8").splitlines():
         if line.startswith("  "):
-            rules, words = line.strip().split(": ")
-            directory = ""
-            for word in words.split():
-                if word.endswith("/"):
-                    directory = word
-                else:
-                    name = word if "/" in word else directory + word
-                    own[name] = tuple(rules.split(", "))
+            rules, names = line.strip().split(": ")
+            own |= dict.fromkeys(names.split(), tuple(rules.split(", ")))
         elif not line.startswith("#"):
             own = table.setdefault(line, {})
     return table
@@ -69,34 +62,17 @@ def write_reviewed(table: Mapping[str, Rules]) -> str:
     for package, files in sorted(table.items()):
         lines.append(package)
         for rules in sorted(set(files.values())):
-            names = (name for name in files if files[name] == rules)
-            lines += _wrapped(
-                f"  {', '.join(rules)}:", sorted(names, key=_by_directory)
+            names = sorted(name for name in files if files[name] == rules)
+            head = f"  {', '.join(rules)}: "
+            lines += wrap(
+                " ".join(names),
+                _WIDTH,
+                initial_indent=head,
+                subsequent_indent=head,
+                break_long_words=False,
+                break_on_hyphens=False,
             )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _by_directory(name: str) -> tuple[str, str]:
-    directory, slash, base = name.rpartition("/")
-    return directory + slash, base
-
-
-def _wrapped(head: str, names: Sequence[str]) -> list[str]:
-    """Return lines each of which can be read alone."""
-    crowd = Counter(_by_directory(name)[0] for name in names)
-    lines, last = [head], ""
-    for name in names:
-        directory, base = _by_directory(name)
-        whole = (
-            f" {directory} {base}" if crowd[directory] > 1 and directory else f" {name}"
-        )
-        word = f" {base}" if directory == last else whole
-        if len(lines[-1] + word) > _WIDTH and lines[-1] != head:
-            lines.append(head)
-            word = whole
-        lines[-1] += word
-        last = directory
-    return lines
 
 
 def differences(package: str, files: Mapping[str, bytes], table: Rules) -> list[str]:
