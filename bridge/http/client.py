@@ -288,7 +288,6 @@ class HttpClient:
         self,
         target: Target,
         policy: AddressPolicy,
-        seconds: float,
         count: Count,
         *,
         keep: bool = False,
@@ -296,7 +295,6 @@ class HttpClient:
         """
         Get ready to send requests to a target's host; close what it returns.
 
-        :param seconds: How long the last of its addresses is tried.
         :param count: Counts what is received, heads and all.
         :param keep: Whether requests share a connection when the server lets them.
         :raise BridgeError: ``NotPublicError``; ``unavailable``: the name has no
@@ -309,9 +307,7 @@ class HttpClient:
         if target.scheme == "https":
             context = self._trust.current() or await self._call(self._trust.renewed)
             tls = HostTLS(context, target.host)
-        return Connections(
-            self._reactor, addresses, target.port, tls, seconds, count, keep
-        )
+        return Connections(self._reactor, addresses, target.port, tls, count, keep)
 
     async def _addresses(self, target: Target, policy: AddressPolicy) -> Sequence[str]:
         if target.is_address:

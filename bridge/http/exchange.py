@@ -59,6 +59,11 @@ _END = re.compile(rb"\n\r?\n")
 _TOO_LARGE = "the head of the response is too large"
 _BROKE_OFF = "the response broke off"
 
+# Nobody waits longer: who asks has a deadline.
+_LAST_ADDRESS_SECONDS = max(
+    limits.CLONE_SECONDS, limits.OUTBOUND_MOST_MILLISECONDS / 1000
+)
+
 Count = Callable[[int], object]
 """Receives how many bytes have come; may raise ``BridgeError`` to break off."""
 
@@ -239,7 +244,6 @@ class Connections:
 
     They go to the first of its checked addresses that answers; nothing is looked up.
 
-    :ivar _seconds: How long the last address is tried.
     :ivar _count: Counts what is received.
     :ivar _keep: Whether requests share a connection when the server lets them.
     """
@@ -248,7 +252,6 @@ class Connections:
     _addresses: Sequence[str]
     _port: int
     _tls: Any | None
-    _seconds: float
     _count: Count
     _keep: bool
     _made: list[Guarded] = field(factory=list, init=False)
@@ -324,7 +327,7 @@ class Connections:
             except ConnectError:
                 continue
         try:
-            return await self._try(last, self._seconds)
+            return await self._try(last, _LAST_ADDRESS_SECONDS)
         except ConnectError:
             raise unavailable("no connection with the server") from None
 

@@ -249,7 +249,7 @@ class Outbound:
         deadline = self._clock.callLater(seconds, late)
         try:
             async with place:
-                fetching = Deferred.fromCoroutine(self._fetch(request, seconds))
+                fetching = Deferred.fromCoroutine(self._fetch(request))
                 place.end = fetching.cancel
                 fetched = await fetching
                 await place.drained()
@@ -258,11 +258,9 @@ class Outbound:
             if deadline.active():
                 deadline.cancel()
 
-    async def _fetch(
-        self, request: CheckedRequest, seconds: float
-    ) -> tuple[Head, Fragment]:
+    async def _fetch(self, request: CheckedRequest) -> tuple[Head, Fragment]:
         connections = await self._client.connect(
-            request.target, self._policy, seconds, _ReceivedBytes().add
+            request.target, self._policy, _ReceivedBytes().add
         )
         try:
             head, body = await connections.ask(request, _body)

@@ -215,7 +215,7 @@ class GuardedTests(SynchronousTestCase):
         for begun, connected in ((b"", 2), (b"HTTP/1.1 2", 1)):
             memory = MemoryReactorClock()
             connections = Connections(
-                memory, ["1.1.1.1"], 80, None, 1.0, lambda count: None, True
+                memory, ["1.1.1.1"], 80, None, lambda count: None, True
             )
             asked = []
             for _ in range(2):

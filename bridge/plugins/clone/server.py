@@ -255,7 +255,7 @@ class Server:
         try:
             if self._connections is None:
                 self._connections = await self._client.connect(
-                    target, self._policy, self._limits.seconds, self.received, keep=True
+                    target, self._policy, self.received, keep=True
                 )
             head, answer = await self._connections.ask(request, _received)
         except NotPublicError as e:
