@@ -24,10 +24,9 @@ from OpenSSL import SSL
 from OpenSSL.crypto import FILETYPE_ASN1, X509, load_certificate
 from service_identity.hazmat import DNS_ID, IPAddress_ID, verify_service_identity
 from service_identity.pyopenssl import extract_patterns
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from twisted.internet.ssl import CertificateOptions
-from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
@@ -189,6 +188,9 @@ LookUp = Callable[[str], "Deferred[Sequence[str]]"]
 """From a host name to its addresses, none when it has none."""
 
 
+_Asked = dict[str, "list[Deferred[Sequence[str]]]"]
+
+
 @define(eq=False, repr=False)
 class SystemNames:
     """
@@ -201,15 +203,12 @@ class SystemNames:
     each for as long as its caller has time.
 
     :ivar from_thread: Calls in the reactor's thread.
-    :ivar _asked: Who waits for a name; cancelled ones, who wait no more, stay in it.
     """
 
     _from_thread: Callable[..., Any]
     _resolve: Callable[..., Sequence[tuple[Any, ...]]] = socket.getaddrinfo
-    _asked: dict[str, list[Deferred[Sequence[str]]]] = field(factory=dict, init=False)
-    _turns: DeferredSemaphore = field(
-        factory=lambda: DeferredSemaphore(OUTBOUND_LOOK_UPS), init=False
-    )
+    _under_way: _Asked = field(factory=dict, init=False)
+    _waiting: _Asked = field(factory=dict, init=False)
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
         """
@@ -219,44 +218,49 @@ class SystemNames:
             Fails with ``BridgeError``, ``unavailable``: the system has no room for
             another thread.
         """
-        answer: Deferred[Sequence[str]] = Deferred()
-        asked = self._asked.setdefault(host, [])
-        asked.append(answer)
-        if len(asked) == 1:
-            self._turns.run(self._begin, host)
+        answer: Deferred[Sequence[str]] = Deferred(partial(self._leave, host))
+        asked = self._under_way if host in self._under_way else self._waiting
+        asked.setdefault(host, []).append(answer)
+        self._begin()
         return answer
 
-    def _begin(self, host: str) -> Deferred[None] | None:
-        """Begin a look-up, if anybody still waits for it; return what ends with it."""
-        if all(answer.called for answer in self._asked[host]):
-            del self._asked[host]
-            return None
-        ended: Deferred[None] = Deferred()
-        # The daemon flag: Python does not wait for it at its end.
-        asking = threading.Thread(
-            target=self._ask, args=(host, ended), name="outbound-names", daemon=True
-        )
-        try:
-            asking.start()
-        except RuntimeError:
-            self._answer(host, ended, Failure(unavailable(NO_THREAD)))
-        return ended
+    def _leave(self, host: str, answer: Deferred[Sequence[str]]) -> None:
+        """Forget who waits no more."""
+        for asked in (self._under_way, self._waiting):
+            if answer in asked.get(host, ()):
+                asked[host].remove(answer)
+        if self._waiting.get(host) == []:
+            del self._waiting[host]
 
-    def _ask(self, host: str, ended: Deferred[None]) -> None:
+    def _begin(self) -> None:
+        while self._waiting and len(self._under_way) < OUTBOUND_LOOK_UPS:
+            host = next(iter(self._waiting))
+            answers = self._under_way[host] = self._waiting.pop(host)
+            # The daemon flag: Python does not wait for it at its end.
+            asking = threading.Thread(
+                target=self._ask, args=(host,), name="outbound-names", daemon=True
+            )
+            try:
+                asking.start()
+            except RuntimeError:
+                del self._under_way[host]
+                for answer in answers:
+                    answer.errback(unavailable(NO_THREAD))
+
+    def _ask(self, host: str) -> None:
         addresses: list[str] = []
         # A name that can't be encoded is a ValueError.
         with contextlib.suppress(OSError, ValueError):
             found = self._resolve(host, None, type=socket.SOCK_STREAM)
             addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
-        self._from_thread(self._answer, host, ended, addresses)
+        self._from_thread(self._answered, host, addresses)
 
-    def _answer(
-        self, host: str, ended: Deferred[None], found: Sequence[str] | Failure
-    ) -> None:
-        asked = self._asked.pop(host)
-        ended.callback(None)
-        for answer in asked:
-            answer.callback(found)  # does nothing for who has cancelled it
+    def _answered(self, host: str, addresses: list[str]) -> None:
+        answers = self._under_way.pop(host)
+        self._begin()
+        for answer in answers:
+            if not answer.called:  # who was answered before may have cancelled it
+                answer.callback(addresses)
 
 
 @define(eq=False, repr=False)

@@ -102,14 +102,17 @@ class SystemNamesTests(TestCase):
         system = self.names(resolve)
         hanging, joined = system.look_up("a.net"), system.look_up("a.net")
         waiting = [system.look_up(name) for name in ("b.net", "b.net", "c.net")]
-        for one in (hanging, waiting[0], waiting[2]):
+        # More than calls can be nested.
+        gone = [system.look_up(f"d{number}.net") for number in range(1000)]
+        for one in (hanging, waiting[0], waiting[2], *gone):
             one.cancel()
             await self.assertFailure(one, CancelledError)
         self.assertEqual(asked, ["a.net"])  # cancelled, but its thread is still there
+        self.assertEqual(list(system._waiting), ["b.net"])
         go_on.set()
         self.assertEqual([await joined, await waiting[1]], [[], []])
         self.assertEqual(asked, ["a.net", "b.net"])
-        self.assertEqual(system._asked, {})
+        self.assertEqual(system._under_way, {})
 
     async def test_no_more_threads(self) -> None:
         """Without room for a thread a look-up fails, and takes up no place for good."""
