@@ -6,9 +6,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from . import contexts
 from .constructs import OUTSIDE, TEST_FILE, Expected, expect, listed
-from .contexts import HOLE, NAME
+from .contexts import CONTEXTS, HASHBANG, HOLE, NAME, STARTS
 from .writer import Choices, Writer, mark_for
 
 SUFFIXES: Final = (
@@ -80,9 +79,9 @@ def _write(
         expected[:] = [evolve(one, rules=frozenset()) for one in expected]
         expected.append(found)
     code = "".join(_inert(writer) + part for part in parts) + _inert(writer)
-    code = choices.pick(contexts.STARTS) + code
+    code = choices.pick(STARTS) + code
     if choices.rarely(20):
-        code = contexts.HASHBANG + code.lstrip("\ufeff")
+        code = HASHBANG + code.lstrip("\ufeff")
     return suffix, code, expected
 
 
@@ -107,7 +106,7 @@ def _put(writer: Writer, template: str, code: str) -> str:
 def _inert(writer: Writer) -> str:
     if not writer.choices.rarely(3):
         return ""
-    options = contexts.INERT + (contexts.INERT_TYPED if writer.has_types else ())
+    options = CONTEXTS["INERT"] + CONTEXTS["INERT_TYPED"] * writer.has_types
     return "\n" + _put(writer, writer.choices.pick(options), "") + "\n"
 
 
@@ -164,4 +163,4 @@ def _available(writer: Writer, kind: str) -> list[str]:
         wanted += [f"{kind}_MODULE_TYPED"] if writer.has_types else []
     elif not writer.has_types:
         wanted.append(f"{kind}_COMMON")
-    return [one for name in wanted for one in getattr(contexts, name, ())]
+    return [one for name in wanted for one in CONTEXTS[name]]
