@@ -12,7 +12,6 @@ import hashlib
 import zlib
 from collections import defaultdict
 from collections.abc import Callable
-from io import BytesIO
 from typing import Final
 
 from attrs import field
@@ -80,7 +79,7 @@ def apply_delta(base: bytes, delta: bytes, budget: Budget) -> bytes:
     return bytes(made)
 
 
-def _read_size(data: bytes, at: int) -> tuple[int, int]:
+def _read_size(data: bytes | memoryview, at: int) -> tuple[int, int]:
     size = shift = 0
     for byte in data[at : at + _SIZE_BYTES]:
         at += 1
@@ -172,18 +171,17 @@ def _unpack(pack: bytes, most: int, check: Callable[[], None]) -> Unpacked:
     count = _count(pack)
     if count > most:
         raise clone_failed(f"more than {most} objects")
-    end, view = len(pack) - _NAME_BYTES, memoryview(pack)
-    checksum = pack[end:]
-    if hashlib.sha1(view[:end], usedforsecurity=False).digest() != checksum:
+    body, checksum = memoryview(pack)[:-_NAME_BYTES], pack[-_NAME_BYTES:]
+    if hashlib.sha1(body, usedforsecurity=False).digest() != checksum:
         raise DamagedError
     budget = Budget(limits.CLONE_UNPACKED_BYTES, limits.CLONE_DELTA_STEPS)
     resolver = _Resolver(budget)
     offset = _HEADER_BYTES
     for _ in range(count):
         check()
-        entry, offset = _read_entry(pack, offset, budget)
+        entry, offset = _read_entry(body, offset, budget)
         resolver.add(entry, check)
-    if offset != end or resolver.children:
+    if offset != len(body) or resolver.children:
         raise DamagedError
     return Unpacked(resolver.objects, resolver.index, checksum)
 
@@ -194,53 +192,60 @@ def _count(pack: bytes) -> int:
     return int.from_bytes(pack[8:_HEADER_BYTES], "big")
 
 
-def _read_entry(pack: bytes, start: int, budget: Budget) -> tuple[_Entry, int]:
-    code, size, offset = _read_head(pack, start)
+def _read_entry(body: memoryview, start: int, budget: Budget) -> tuple[_Entry, int]:
+    code, size, offset = _read_head(body, start)
     base: int | bytes | None = None
     if code == _BASE_BY_OFFSET:
-        distance, offset = _read_distance(pack, offset)
+        distance, offset = _read_distance(body, offset)
         base = start - distance
     elif code == _BASE_BY_NAME:
-        base = pack[offset : offset + _NAME_BYTES]
+        base = bytes(body[offset : offset + _NAME_BYTES])
         offset += _NAME_BYTES
     elif code not in _KINDS:
         raise DamagedError
     budget.spend(size)
-    content, offset = _inflate(pack, offset, size)
-    crc32 = zlib.crc32(memoryview(pack)[start:offset])
+    content, offset = _inflate(body, offset, size)
+    crc32 = zlib.crc32(body[start:offset])
     return _Entry(start, crc32, _KINDS.get(code, ""), base, content), offset
 
 
-def _read_head(pack: bytes, offset: int) -> tuple[int, int, int]:
-    byte = pack[offset]
+def _read_head(body: memoryview, offset: int) -> tuple[int, int, int]:
+    byte = body[offset]
     size, offset = byte & 15, offset + 1
     if byte & 0x80:
-        more, offset = _read_size(pack, offset)
+        more, offset = _read_size(body, offset)
         size |= more << 4
     return byte >> 4 & 7, size, offset
 
 
-def _read_distance(pack: bytes, offset: int) -> tuple[int, int]:
-    byte = pack[offset]
+def _read_distance(body: memoryview, offset: int) -> tuple[int, int]:
+    byte = body[offset]
     distance = byte & 0x7F
     for at in range(offset + 1, offset + _SIZE_BYTES):
         if not byte & 0x80:
             return distance, at
-        byte = pack[at]
+        byte = body[at]
         distance = (distance + 1) << 7 | byte & 0x7F
     raise DamagedError
 
 
-def _inflate(pack: bytes, offset: int, size: int) -> tuple[bytes, int]:
-    # Loaded when it is needed, in a thread.
-    from dulwich.pack import UnpackedObject, read_zlib_chunks
-
-    stream = BytesIO(pack)
-    stream.seek(offset)
-    made = UnpackedObject(0, decomp_len=size)
-    # The pack's checksum behind it ensures that there is something left over.
-    left = read_zlib_chunks(stream.read, made, buffer_size=_WINDOW_BYTES)
-    return b"".join(made.decomp_chunks), stream.tell() - len(left)
+def _inflate(body: memoryview, offset: int, size: int) -> tuple[bytes, int]:
+    stream = zlib.decompressobj()
+    pieces = []
+    left = size
+    while not stream.eof:
+        window = body[offset : offset + _WINDOW_BYTES]
+        # One byte more than there may be, to see it; and 0 would mean no limit.
+        piece = stream.decompress(window, left + 1)
+        used = len(window) - len(stream.unconsumed_tail) - len(stream.unused_data)
+        left -= len(piece)
+        offset += used
+        if left < 0 or not (used or piece):
+            raise DamagedError
+        pieces.append(piece)
+    if left:
+        raise DamagedError
+    return b"".join(pieces), offset
 
 
 @define

@@ -1,4 +1,5 @@
 import tracemalloc
+import zlib
 from unittest import mock
 
 from hypothesis import given
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.pack import (
+    _WINDOW_BYTES,
     Budget,
     DamagedError,
     Unpacked,
@@ -110,14 +112,26 @@ class HostilePackTests(SynchronousTestCase):
     def test_attack_hidden_bomb(self) -> None:
         """A bomb that claims to be small is inflated by no more than it claims."""
         bomb = entry(BLOB, bytes(64 * 1024 * 1024), size=10)
-        pack = make_pack(bomb)
-        tracemalloc.start()
-        try:
-            self.assertEqual(self.message(pack), DAMAGED)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        self.assertLess(peak, 1024 * 1024)
+        # A block that fills what is read at once, and is one byte more than claimed.
+        block = (_WINDOW_BYTES - 7).to_bytes(2, "little")
+        rest = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+        late = b"".join(
+            [
+                entry_head(BLOB, _WINDOW_BYTES - 8),
+                b"\x78\x01\0" + block + bytes(byte ^ 0xFF for byte in block),
+                bytes(_WINDOW_BYTES - 7),
+                rest.compress(bytes(64 * 1024 * 1024)) + rest.flush(),
+            ]
+        )
+        for one in (bomb, late):
+            pack = make_pack(one)
+            tracemalloc.start()
+            try:
+                self.assertEqual(self.message(pack), DAMAGED)
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+            self.assertLess(peak, 1024 * 1024)
 
     def test_attack_large_objects(self) -> None:
         """What all objects declare together is limited."""
