@@ -31,9 +31,23 @@ from ...protocol.errors import BridgeError, clone_failed, forget_traceback
 from .files import Snapshot, read_snapshot
 from .history import Behind, compare, read_commits
 from .pack import Unpacked, unpack
-from .server import Fetched, FetchLimits, Server, check_url
+from .server import Fetched, Server, check_url
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
+
+
+@frozen
+class FetchLimits:
+    """
+    How much a server may send, and how long that may take.
+
+    :ivar objects: How many there may be in a pack.
+    """
+
+    seconds: float
+    received_bytes: int
+    objects: int
+
 
 CLONES: Final = FetchLimits(
     limits.CLONE_SECONDS, limits.CLONE_RECEIVED_BYTES, limits.CLONE_OBJECTS
@@ -137,7 +151,7 @@ class Repositories:
         self, server: Server, current: str, also: str = ""
     ) -> Behind | None:
         fetched = await server.fetch(
-            depth=limits.UPDATE_COMMITS, only_commits=True, known=current, also=also
+            history=limits.UPDATE_COMMITS, known=current, also=also
         )
         if fetched.commit == current:
             return None
@@ -189,7 +203,7 @@ class Repositories:
             url,
             self.client,
             self.policy,
-            limits,
+            limits.received_bytes,
             self.in_thread,
             self.clock.seconds,
             progress,

@@ -99,19 +99,6 @@ _NO_COMMIT: Final = b"0" * 40
 
 
 @frozen
-class FetchLimits:
-    """
-    How much a server may send, and how long that may take.
-
-    :ivar objects: How many there may be in a pack.
-    """
-
-    seconds: float
-    received_bytes: int
-    objects: int
-
-
-@frozen
 class Fetched:
     """
     What a server sent.
@@ -145,6 +132,7 @@ class Server:
 
     :ivar _url: The repository's, checked.
     :ivar _policy: Which addresses may be dialled.
+    :ivar _most_bytes: How many it may send.
     :ivar _in_thread: Where what it sends is read.
     :ivar _now: A monotonic clock, in seconds.
     :ivar _progress: Called with the bytes received so far, a few times a second.
@@ -153,7 +141,7 @@ class Server:
     _url: str
     _client: HttpClient
     _policy: AddressPolicy
-    _limits: FetchLimits
+    _most_bytes: int
     _in_thread: InThread
     _now: Callable[[], float]
     _progress: Callable[[int], None]
@@ -162,18 +150,13 @@ class Server:
     _report_from: float = field(default=float("-inf"), init=False)
 
     async def fetch(
-        self,
-        *,
-        depth: int = 1,
-        only_commits: bool = False,
-        known: str = "",
-        also: str = "",
+        self, *, history: int = 0, known: str = "", also: str = ""
     ) -> Fetched:
         """
         Fetch the tip of the default branch into memory.
 
-        :param depth: How many commits of its history to ask for.
-        :param only_commits: Leave out directories and files, if the server can.
+        :param history: How many commits to ask for, without directories and files if
+            the server can leave them out; 0: the tip alone, with its files.
         :param known: Nothing is fetched when the tip is this commit.
         :param also: Another commit to ask for; a server may refuse.
         :raise BridgeError: ``clone_failed: …``, whatever went wrong.
@@ -182,7 +165,7 @@ class Server:
         if commit == known:
             return Fetched(commit, b"")
         commits = [commit, *filter(None, [also])]
-        answer = await self._upload_pack(_request(offer, commits, depth, only_commits))
+        answer = await self._upload_pack(_request(offer, commits, history))
         return Fetched(commit, await self._read(_read_pack, answer))
 
     async def tip(self) -> str:
@@ -206,10 +189,8 @@ class Server:
         :raise BridgeError: They are too many.
         """
         self._bytes += count
-        if self._bytes > self._limits.received_bytes:
-            raise clone_failed(
-                f"more than {self._limits.received_bytes} bytes received"
-            )
+        if self._bytes > self._most_bytes:
+            raise clone_failed(f"more than {self._most_bytes} bytes received")
         now = self._now()
         if now >= self._report_from:
             self._report_from = now + 1 / PROGRESS_PER_SECOND
@@ -372,14 +353,12 @@ def _not_sha1() -> BridgeError:
     return clone_failed("the repository's object format is not SHA-1")
 
 
-def _request(
-    offer: _Offer, commits: list[str], depth: int, only_commits: bool
-) -> bytes:
+def _request(offer: _Offer, commits: list[str], history: int) -> bytes:
     needed = {b"shallow"} if offer.version == 2 else {b"shallow", b"side-band-64k"}
     if not needed <= offer.features:
         raise clone_failed("the host's git cannot send a single commit")
-    limits = _packet(f"deepen {depth}")
-    filtered = only_commits and b"filter" in offer.features
+    limits = _packet(f"deepen {history or 1}")
+    filtered = history > 0 and b"filter" in offer.features
     if filtered:
         limits += _packet("filter tree:0")
     wants = [f"want {commit}" for commit in commits]

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.client import HostTLS
-from bridge.plugins.clone.server import FetchLimits, Server, _read_offer, check_url
+from bridge.plugins.clone.server import Server, _read_offer, check_url
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import MIB, URL_CHARACTERS
 
@@ -293,9 +293,8 @@ class ReceivedTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.time = 100.0
         self.progress: list[int] = []
-        few = FetchLimits(1.0, 100, 1)
         counted = Server(
-            "", ANY, ANY, few, ANY, lambda: self.time, self.progress.append
+            "", ANY, ANY, 100, ANY, lambda: self.time, self.progress.append
         )
         self.received = counted.received
 
