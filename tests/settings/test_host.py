@@ -16,21 +16,7 @@ from ..directories import fresh_directory
 
 parse = partial(host.parse_profile, name="mine.toml")
 
-GOOD = """
-name = "mine"
-application = "Mine"
-theme_name = "mine-theme"
-bundle_name = "mine-bundle"
-api_module = "@mine/api"
-table_module = "virtual-table"
-signature_domain = "mine"
-info_author = "me"
-permissions = ["network"]
-
-[directories]
-data = "{home}/mine"
-theme = "{data}/themes"
-"""
+GOOD = Path(__file__).with_name("good.toml").read_text("utf-8")
 
 
 class WindowsPath(PureWindowsPath):

@@ -1,32 +1,12 @@
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.about import read_changelog
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.limits import CHANGELOG_BYTES
 
-TEXT = """\
-# Changelog
-
-## [Unreleased]
-
-- Not yet.
-
-## [1.2.0] - 2024-03-01
-
-- Show friends.
-
-### Fixed
-
-- A crash.
-
-## v1.1.5
-
-- Something older.
-
-# Version 1.1.4
-
-- The installed one.
-"""
+TEXT = Path(__file__).with_name("changelog.txt").read_text("utf-8")
 
 
 class ReadChangelogTests(SynchronousTestCase):
