@@ -189,7 +189,7 @@ def _bounds(sign: str, text: str, ordered: bool = False) -> _Bounds | None:
 
 
 def _dotted(numbers: list[int]) -> str:
-    return ".".join(str(number) for number in (*numbers, 0, 0, 0)[:_PARTS])
+    return ".".join(map(str, (*numbers, 0, 0, 0)[:_PARTS]))
 
 
 def _sides(sign: str, numbers: list[int], lowest: str) -> tuple[Precedence, Precedence]:

@@ -363,10 +363,7 @@ class _Reading:
     def _jsx(self, index: int) -> None:
         code = self._code
         given = argument(code, index, 0)
-        value = None if given is None else string_value(code, given)
-        if value is None or given is None:
-            return
-        tag = value.lower().rpartition(":")[2]
+        tag = (string_value(code, given) or "").lower().rpartition(":")[2]
         if tag == "script":
             self._add(given, "script tag")
         elif tag in table.CODE_TAGS:

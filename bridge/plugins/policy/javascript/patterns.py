@@ -184,24 +184,22 @@ def all_texts(code: Code, index: int) -> Iterator[tuple[int, str]]:
             yield from texts(code, first)
 
 
-def argument(code: Code, index: int, number: int) -> int | None:
+def argument(code: Code, index: int, number: int) -> int:
     """
     Find one argument of a call of what is at ``index``.
 
     :param number: Which one the callee gets, from 0.
-    :return: The index of its first token; ``None`` when there is none.
+    :return: The index of its first token; -1 when there is none.
     """
     found = _group(code, index)
-    if found is None:
-        return None
-    given = _arguments(code, *found)
-    return given[number] if number < len(given) else None
+    given = _arguments(code, *found) if found else []
+    return given[number] if number < len(given) else -1
 
 
 def argument_texts(code: Code, index: int, number: int) -> Iterator[tuple[int, str]]:
     """The texts that one argument of a call can be; see ``argument`` and ``texts``."""
     given = argument(code, index, number)
-    if given is not None:
+    if given >= 0:
         yield from texts(code, given)
 
 

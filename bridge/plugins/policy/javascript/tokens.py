@@ -188,11 +188,7 @@ class Code:
 
     def is_word(self, index: int, words: frozenset[str]) -> bool:
         """Whether a token is one of these words, and no member's name."""
-        return (
-            self.text(index) in words
-            and self.is_kind(index, Kind.NAME)
-            and not self.is_member(index)
-        )
+        return self.text(index) in words and not self.is_member(index)
 
     def ends_value(self, index: int) -> bool:
         """Whether a value can end with a token, so that an operator comes next."""
