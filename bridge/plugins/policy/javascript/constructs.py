@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import islice
 from typing import Final
 
 from attrs import field
@@ -125,23 +124,17 @@ class _Reading:
                 self._string(index)
             elif kind is Kind.NAME and text in watched:
                 self._free_or_not(index, text)
-            elif text in ("{", "["):
-                self._bracket(index, text)
+            elif text == "{":
+                self._keys(index)
+            elif text == "[":
+                self._computed_member(index)
             elif kind is Kind.REGEX and not is_regex(text):
                 self._add(index, table.REGEX)
         self._globals()
         self._markups()
         # Last, so that a crowd of them hides nothing that has a rule of its own.
-        for index, name in self._free.items():
-            if self._is_unknown(index, name):
-                self._add(index, table.UNKNOWN, name[:_NAME_CHARACTERS])
-
-    def _bracket(self, index: int, text: str) -> None:
-        code = self._code
-        if text == "{":
-            self._keys(index)
-        elif code.continues(index) or code.text(index - 1) == "?.":
-            self._computed_member(index)
+        for index in filter(self._is_unknown, self._free):
+            self._add(index, table.UNKNOWN, self._free[index][:_NAME_CHARACTERS])
 
     def _free_or_not(self, index: int, text: str) -> None:
         name = text.removeprefix(self._mark)
@@ -183,6 +176,8 @@ class _Reading:
     def _computed_member(self, bracket: int) -> None:
         """Check the names that a member may have which the bundler has not folded."""
         code = self._code
+        if not (code.continues(bracket) or code.text(bracket - 1) == "?."):
+            return
         # Of several between commas, the last one counts.
         *_, last = elements(code, bracket)
         for _, name in texts(code, last):
@@ -216,11 +211,10 @@ class _Reading:
         if are_parameters(code, group):
             return  # a method of that name
         self._add(index, "dynamic import")
-        for first in islice(elements(code, group), 1):
-            for place, value in texts(self._code, first):
-                rule = import_rule(self._source.name, value, self._modules)
-                if rule is not None:
-                    self._add(place, rule)
+        for place, value in argument_texts(code, group - 1, 0):
+            rule = import_rule(self._source.name, value, self._modules)
+            if rule is not None:
+                self._add(place, rule)
 
     def _keys(self, bracket: int) -> None:
         code = self._code
@@ -313,10 +307,10 @@ class _Reading:
         is_default = before == "=" and after in (",", "}", "]")
         return is_assigned(self._code, index) and not is_default
 
-    def _is_unknown(self, index: int, name: str) -> bool:
+    def _is_unknown(self, index: int) -> bool:
         # Only what makes elements is marked as a member.
-        is_made = self._code.is_member(index)
-        if name in table.GLOBALS or is_made or self._is_asked(index):
+        is_known = self._free[index] in table.GLOBALS or self._code.is_member(index)
+        if is_known or self._is_asked(index):
             return False
         # What those declare is erased, and no bundle can have it.
         return not is_declaration_name(self._source.name)
