@@ -306,7 +306,26 @@ def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
     :param number: The request's.
     """
     body: list[bytes] = [_LENGTH.pack(number << 1 | is_response)]
-    _encode(value, body)
+    # What is left to write, the next one last; a name is a text without its kind.
+    left: list[tuple[Any, bool]] = [(value, False)]
+    while left:
+        one, is_name = left.pop()
+        kind = _KINDS.index(type(one))
+        body.append(b"" if is_name else bytes([kind]))
+        if kind == _BOOLEAN:
+            body.append(bytes([one]))
+        elif kind == _INTEGER:
+            body.append(_LENGTH.pack(one))
+        elif kind in (_STRING, _BYTES):
+            data = one if kind == _BYTES else one.encode()
+            body += [_LENGTH.pack(len(data)), data]
+        elif kind == _LIST:
+            body.append(_LENGTH.pack(len(one)))
+            left += [(item, False) for item in reversed(one)]
+        elif kind == _MAP:
+            body.append(_LENGTH.pack(len(one)))
+            for name, item in reversed(one.items()):
+                left += [(item, False), (name, True)]
     return b"".join([_LENGTH.pack(sum(map(len, body))), *body])
 
 
@@ -327,38 +346,9 @@ def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
     return head >> 1, bool(head & 1), value
 
 
-def _encode(value: Any, into: list[bytes]) -> None:
-    kind = _KINDS.index(type(value))
-    into.append(bytes([kind]))
-    if kind == _BOOLEAN:
-        into.append(bytes([value]))
-    elif kind == _INTEGER:
-        into.append(_LENGTH.pack(value))
-    elif kind in (_STRING, _BYTES):
-        data = value if kind == _BYTES else value.encode()
-        into += [_LENGTH.pack(len(data)), data]
-    elif kind == _LIST:
-        into.append(_LENGTH.pack(len(value)))
-        for item in value:
-            _encode(item, into)
-    elif kind == _MAP:
-        into.append(_LENGTH.pack(len(value)))
-        for name, item in value.items():
-            data = name.encode()
-            into += [_LENGTH.pack(len(data)), data]
-            _encode(item, into)
-
-
-def _decode(
-    data: bytes | memoryview, at: int, kind: int | None = None
-) -> tuple[Any, int]:
-    """
-    Read the value at a place; return it, and where it ends.
-
-    :param kind: Its kind, where none is written: names are texts.
-    """
-    if kind is None:
-        kind, at = data[at], at + 1
+def _decode(data: bytes | memoryview, at: int) -> tuple[Any, int]:
+    """Read the value at a place; return it, and where it ends."""
+    kind, at = data[at], at + 1
     if kind == _NULL:
         return None, at
     if kind == _BOOLEAN:
@@ -380,12 +370,12 @@ def _decode(
 def _decode_many(
     data: bytes | memoryview, at: int, count: int, is_map: bool
 ) -> tuple[list[Any] | dict[str, Any], int]:
-    items, members = [], {}
+    items, names = [], []
     for _ in range(count):
         if is_map:
-            name, at = _decode(data, at, _STRING)
-            members[name], at = _decode(data, at)
-        else:
-            item, at = _decode(data, at)
-            items.append(item)
-    return (members if is_map else items), at
+            start = at + _LENGTH.size
+            at = start + _LENGTH.unpack_from(data, at)[0]
+            names.append(str(data[start:at], "utf-8", "replace"))
+        item, at = _decode(data, at)
+        items.append(item)
+    return (dict(zip(names, items, strict=True)) if is_map else items), at

@@ -51,6 +51,7 @@ _GROUPED: Final = frozenset({")", "||", "??", ":"})
 """What follows a value inside brackets that may have it as their own value."""
 
 _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
+_BRACKETS: Final = frozenset("()[]{}")
 
 _AROUND: Final = 8
 """How far from a token another one is looked at."""
@@ -153,30 +154,29 @@ class Code:
                     raise UnreadableError
             is_text = kind in ("comment", "string")
             at = _end_of_text(text, start) if is_text else found.end()
-            if kind != "comment":
-                self._add(_KINDS[kind], text[start:at], start)
+            if kind == "comment":
+                continue
+            self.kinds.append(_KINDS[kind])
+            self.texts.insert(last + 1, text[start:at])
+            self.starts.append(start)
+            self.parent.append(self._open[-1] if self._open else -1)
+            if text[start:at] in _BRACKETS:
+                self._nest(last + 1)
         if text[at:].strip(_BLANKS):
             raise UnreadableError
 
-    def _add(self, kind: Kind, text: str, start: int) -> None:
-        index = len(self.kinds)
-        self.kinds.append(kind)
-        self.texts.insert(index, text)
-        self.starts.append(start)
-        if kind is not Kind.MARK:
-            self.parent.append(self._open[-1] if self._open else -1)
-            return
-        opener = _PARTNERS.get(text)
-        if opener is not None:
-            if not self._open or self.texts[self._open[-1]] != opener:
-                raise UnreadableError
-            begun = self._open.pop()
-            self.partner[begun], self.partner[index] = index, begun
-        self.parent.append(self._open[-1] if self._open else -1)
-        if text in ("(", "[", "{"):
+    def _nest(self, index: int) -> None:
+        opener = _PARTNERS.get(self.texts[index])
+        if opener is None:
             self._open.append(index)
             if len(self._open) > _NESTING:
                 raise UnreadableError
+            return
+        if not self._open or self.texts[self._open[-1]] != opener:
+            raise UnreadableError
+        begun = self._open.pop()
+        self.partner[begun], self.partner[index] = index, begun
+        self.parent[index] = self.parent[begun]
 
     def is_kind(self, index: int, kind: Kind) -> bool:
         """Whether there is such a token of this kind."""
