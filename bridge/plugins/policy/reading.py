@@ -174,6 +174,9 @@ def words_in(text: str) -> set[str]:
 
 
 def _is_name(word: str) -> bool:
+    # A letter by its category, which is in no name: the bundler refuses to mark one.
+    if "\u2e2f" in word:
+        return False
     return _starts(word[0]) and all(map(_continues, word))
 
 

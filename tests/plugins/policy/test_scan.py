@@ -175,6 +175,7 @@ class SourceTests(SynchronousTestCase):
         """Names of every page, declared ones, and questions about others pass."""
         for name, code in (
             ("a.ts", "export const a = [new URL('b', document.baseURI), Math.PI]"),
+            ("a.ts", "// \u2e2f\nexport const a = 1"),
             ("a.ts", "export const runs = typeof Deno === 'undefined'"),
             ("a.ts", "import { b } from './b'; export function c(d) { return b(d) }"),
             ("a.d.ts", "declare const a: (b: B) => C; export default a"),
