@@ -113,14 +113,13 @@ class Target:
 
     :ivar entry: The file that it begins with, relative to the data directory.
     :ivar outfile: The same of its script; what is in its map is named from there.
-    :ivar shared: What every plugin in it may import; see ``Rules``.
-    :ivar api_module: What ``API_TEXT`` stands for, if it stands for anything.
+    :ivar api_module: What ``API_TEXT`` stands for, if it stands for anything: every
+        plugin in it may import that then, and otherwise the API.
     """
 
     entry: str
     outfile: str
     flags: Sequence[str]
-    shared: str = API
     api_module: str | None = None
 
 
@@ -150,9 +149,8 @@ def plugin_target(profile: HostProfile, directory: str) -> Target:
         # That of a minified build.
         '--define:process.env.NODE_ENV="production"',
     ]
-    return Target(
-        f"{path}/{ENTRY_FILE}", f"{path}/plugin.js", flags, API_TEXT, profile.api_module
-    )
+    entry, outfile = f"{path}/{ENTRY_FILE}", f"{path}/plugin.js"
+    return Target(entry, outfile, flags, profile.api_module)
 
 
 @frozen
@@ -253,9 +251,8 @@ class Bundling:
         folder, _, name = target.outfile.rpartition("/")
         written = (name, f"{name}.map")
         read = self._sources.read
-        rules = Rules(
-            target.entry, written, self._directories, target.shared, table, read
-        )
+        shared = API_TEXT if target.api_module else API
+        rules = Rules(target.entry, written, self._directories, shared, table, read)
         inputs = rules.check(made["metafile"])
         files = {
             os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]

@@ -16,7 +16,7 @@ from attrs import field
 
 from ....classes import define
 from .patterns import are_parameters
-from .tokens import Code, Kind, UnreadableError
+from .tokens import NAME, Code, UnreadableError
 
 _ASSIGNING: Final = frozenset({"=", "||=", "&&=", "??="})
 _JOINING: Final = frozenset({"||", "??", "&&", "?", ":"})
@@ -75,7 +75,7 @@ class Uses:
                 continue
             self.found.add((index, name))
             for target in self.targets(index):
-                if self.code.is_kind(target, Kind.NAME):
+                if self.code.is_kind(target, NAME):
                     pending += [(place, name) for place in self._uses(target, name)]
 
     def targets(self, index: int) -> Iterator[int]:
@@ -124,7 +124,7 @@ class Uses:
         code = self.code
         if code.text(index) == "}":
             yield code.partner[index]
-        elif code.is_kind(index, Kind.NAME) and not code.is_member(index):
+        elif code.is_kind(index, NAME) and not code.is_member(index):
             yield index
 
     def _uses(self, target: int, name: str) -> list[int]:
@@ -132,7 +132,7 @@ class Uses:
         code = self.code
         if not self._places:
             for index, kind in enumerate(code.kinds):
-                if kind is Kind.NAME and not code.is_member(index):
+                if kind == NAME and not code.is_member(index):
                     self._places.setdefault(code.text(index), []).append(index)
         text = code.text(target)
         places = self._places[text]

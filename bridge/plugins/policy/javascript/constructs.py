@@ -27,7 +27,7 @@ from .patterns import (
     string_value,
     texts,
 )
-from .tokens import Code, Kind, UnreadableError, is_regex
+from .tokens import NAME, REGEX, STRING, Code, UnreadableError, is_regex
 
 _MOST: Final = 1_000
 _NAME_CHARACTERS: Final = 60
@@ -120,15 +120,15 @@ class _Reading:
         }
         for index, kind in enumerate(code.kinds):
             text = code.texts[index]
-            if kind is Kind.STRING:
+            if kind == STRING:
                 self._string(index)
-            elif kind is Kind.NAME and text in watched:
+            elif kind == NAME and text in watched:
                 self._free_or_not(index, text)
             elif text == "{":
                 self._keys(index)
             elif text == "[":
                 self._computed_member(index)
-            elif kind is Kind.REGEX and not is_regex(text):
+            elif kind == REGEX and not is_regex(text):
                 self._add(index, table.REGEX)
         self._globals()
         self._markups()
@@ -224,14 +224,11 @@ class _Reading:
             found = texts(code, index + 1) if is_computed else [(index, name or "")]
             for place, one in found:
                 if one.lower() == "srcdoc":
-                    if is_computed or self._is_given(index):
+                    after = code.text(key_name(code, index)[1])
+                    if is_computed or after == "=" or after in _GIVING:
                         self._add(place, "srcdoc")
                 elif one in table.MEMBERS and is_pattern(code, bracket):
                     self._add(place, one)
-
-    def _is_given(self, key: int) -> bool:
-        after = self._code.text(key_name(self._code, key)[1])
-        return after == "=" or after in _GIVING
 
     def _call(self, index: int, text: str) -> None:
         """Check the arguments of calls that are known by the name alone."""

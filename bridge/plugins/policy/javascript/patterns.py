@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..rules.imports import unescape
-from .tokens import Code, Kind
+from .tokens import NAME, STRING, Code
 
 _STATEMENTS: Final = frozenset({"if", "while", "switch", "with", "extends"})
 _MAKING: Final = frozenset({"extends", "new"})
@@ -25,7 +25,7 @@ _ENDS: Final = frozenset({",", "=>"})
 
 def string_value(code: Code, index: int) -> str | None:
     """The value of a string token; ``None`` for any other token."""
-    if not code.is_kind(index, Kind.STRING):
+    if not code.is_kind(index, STRING):
         return None
     return unescape(code.texts[index][1:-1])
 
@@ -41,7 +41,7 @@ def key_name(code: Code, index: int) -> tuple[str | None, int]:
         end = code.partner[index]
         name = string_value(code, index + 1) if end == index + 2 else None
         return name, end + 1
-    if code.is_kind(index, Kind.NAME):
+    if code.is_kind(index, NAME):
         return code.text(index), index + 1
     return string_value(code, index), index + 1
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -91,17 +90,8 @@ def _end_of_string(text: str, start: int) -> int:
             return at + 1
 
 
-class Kind(Enum):
-    """What a token is."""
-
-    NAME = "name"
-    STRING = "string"
-    NUMBER = "number"
-    REGEX = "regex"
-    MARK = "mark"
-
-
-_KINDS: Final = {kind.value: kind for kind in Kind}
+NAME, STRING, REGEX, MARK = "name", "string", "regex", "mark"
+"""What a token is; the only other kind is of numbers."""
 
 
 class UnreadableError(ValueError):
@@ -128,7 +118,7 @@ class Code:
     """
 
     def __init__(self, text: str) -> None:
-        self.kinds: list[Kind] = []
+        self.kinds: list[str] = []
         self.texts = [""] * _AROUND
         self.text: Callable[[int], str] = self.texts.__getitem__
         self.starts: list[int] = []
@@ -156,7 +146,7 @@ class Code:
             at = _end_of_text(text, start) if is_text else found.end()
             if kind == "comment":
                 continue
-            self.kinds.append(_KINDS[kind])
+            self.kinds.append(kind)
             self.texts.insert(last + 1, text[start:at])
             self.starts.append(start)
             self.parent.append(self._open[-1] if self._open else -1)
@@ -178,9 +168,9 @@ class Code:
         self.partner[begun], self.partner[index] = index, begun
         self.parent[index] = self.parent[begun]
 
-    def is_kind(self, index: int, kind: Kind) -> bool:
+    def is_kind(self, index: int, kind: str) -> bool:
         """Whether there is such a token of this kind."""
-        return 0 <= index < len(self.kinds) and self.kinds[index] is kind
+        return 0 <= index < len(self.kinds) and self.kinds[index] == kind
 
     def is_member(self, index: int) -> bool:
         """Whether a name is that of a member, after a dot."""
@@ -195,9 +185,9 @@ class Code:
         if not 0 <= index < len(self.kinds):
             return False
         kind, text = self.kinds[index], self.texts[index]
-        if kind is Kind.NAME:
+        if kind == NAME:
             return not self._is_operator(index)
-        if kind is not Kind.MARK:
+        if kind != MARK:
             return True
         if text == ")":
             before = self.partner[index] - 1

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.tokens import (
+    STRING,
     Code,
-    Kind,
     UnreadableError,
     is_regex,
 )
@@ -25,7 +25,7 @@ class TokenTests(SynchronousTestCase):
             self.assertEqual(
                 list(filter(None, code.texts)), ["f", "(", text, ",", "a", ")", ";"]
             )
-            self.assertIs(code.kinds[2], Kind.STRING)
+            self.assertEqual(code.kinds[2], STRING)
 
     def test_attack_unreadable(self) -> None:
         """What the bundler never writes, or nests too deep, is not guessed at."""
