@@ -60,13 +60,8 @@ class Options(usage.Options):
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
         prepare_process()
-        given = self.given or parsed(
-            daemon_command(), options or (), "plugin-bridge run"
-        )
-        with refusing(starts=True):
-            self.config = config = config_of(given)
-            self.paths = locate(config.host, config.data_dir, config.theme_dir)
-            self._check(config, given)
+        given = self.read(options or ())
+        config = self.config
         if config.print_token:
             self._check_listener(config, given)
         if config.print_token or config.rotate_token:
@@ -80,6 +75,15 @@ class Options(usage.Options):
                 report = run_once(reactor, lambda: oneshot.build(reactor, self.paths))
             sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
             raise SystemExit(1 if report.errors else 0)
+
+    def read(self, options: Sequence[str] = ()) -> click.Context:
+        """Read what was given, without doing what a mode does."""
+        given = self.given or parsed(daemon_command(), options, "plugin-bridge run")
+        with refusing(starts=True):
+            self.config = config = config_of(given)
+            self.paths = locate(config.host, config.data_dir, config.theme_dir)
+            self._check(config, given)
+        return given
 
     def _check(self, config: Config, given: click.Context) -> None:
         """

@@ -25,8 +25,13 @@ class OpenTests(HomeCase):
     def opened(self, *options: str) -> AbstractContextManager[Command]:
         """Run it for the reference host, at a free port, without a browser."""
         free = ("--no-browser", "--page-port=0")
-        listen = {"BRIDGE_LISTEN": "127.0.0.1:0"}
-        return started(self.home, "open", *self.where, *free, *options, more=listen)
+        # Modes are for ``run``; the variables of the others count.
+        variables = {
+            "BRIDGE_LISTEN": "127.0.0.1:0",
+            "BRIDGE_PRINT_TOKEN": "1",
+            "BRIDGE_BUILD_PLUGINS": "1",
+        }
+        return started(self.home, "open", *self.where, *free, *options, more=variables)
 
     def test_from_nothing_to_a_page(self) -> None:
         """It sets up, starts a daemon, builds, and its page is connected."""

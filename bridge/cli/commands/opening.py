@@ -241,7 +241,7 @@ def start_daemon(reactor: Any, place: Paths, options: Sequence[str]) -> Config |
         *options,
     ]
     given = tap.Options(parsed(daemon_command(), line, f"{PROGRAM} run"))
-    given.parseOptions()
+    given.read()  # a variable may ask for a mode, which belongs to ``run``
     try:
         daemon = tap.assemble(reactor, given)
     except UserError:
