@@ -7,17 +7,56 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from attrs import frozen
+
 from bridge.plugins.policy.reading import LOADERS
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm, pack_reports
 from ..programs import run
-from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "corpus"
 _UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md")
 _DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
+ALL_OF_SRC: Final = ("src/**/*",)
+_DECLARED: Final = "declarations"
+
+
+@frozen
+class Package:
+    """
+    One package in one version.
+
+    :ivar digest: The SHA-256 of the sources that are used; see ``digest``.
+    :ivar patterns: Which of its files are used, as glob patterns.
+    :ivar has_declarations: Whether declarations (``.d.ts``) are used, too.
+    """
+
+    name: str
+    version: str
+    digest: str
+    patterns: tuple[str, ...] = ALL_OF_SRC
+    has_declarations: bool = False
+
+    @property
+    def spec(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+def _read(line: str) -> Package:
+    name, version, digest, *rest = line.split()
+    patterns = tuple(word for word in rest if word != _DECLARED)
+    declared = _DECLARED in rest
+    return Package(name, version, digest, patterns or ALL_OF_SRC, declared)
+
+
+PACKAGES: Final = tuple(
+    _read(line)
+    for line in Path(__file__).with_name("packages.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+)
+"""The published packages whose sources are the corpus of honest code."""
 
 
 def fetch(packages: Sequence[Package] = PACKAGES) -> None:

@@ -7,8 +7,7 @@ meaning of its rule.  The source lines are printed for that.
 
 import sys
 
-from .fetching import digest, fetch, read_sources
-from .packages import PACKAGES
+from .fetching import PACKAGES, digest, fetch, read_sources
 from .scanning import HEADING, REVIEWED, every_refusal, rules_of, write_reviewed
 
 

@@ -6,8 +6,7 @@ from textwrap import wrap
 from typing import Final
 
 from ..plugins.policy.scanning import every_hit
-from .fetching import fetch, sources
-from .packages import PACKAGES
+from .fetching import PACKAGES, fetch, sources
 
 REVIEWED: Final = Path(__file__).with_name("reviewed.txt")
 UNREADABLE: Final = frozenset({"syntax error", "too complex to check"})

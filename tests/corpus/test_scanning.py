@@ -9,8 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.policy.reading import LOADERS, TSCONFIG_RAW, suffix_of
 
 from ..npm import esbuild
-from .fetching import fetch, sources
-from .packages import PACKAGES, Package
+from .fetching import PACKAGES, Package, fetch, sources
 from .scanning import UNREADABLE, corpus, differences, reviewed, smoke
 
 SECONDS: Final = 60.0
