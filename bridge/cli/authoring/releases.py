@@ -17,7 +17,7 @@ from ...classes import frozen
 from ...plugins.tree import manifest
 from ...plugins.tree.jsontext import replace_string
 from ...plugins.tree.manifest import MANIFEST_FILE
-from ...plugins.tree.tree import SIGNATURE_FILE, key_id, read_signature, verify_tree
+from ...plugins.tree.tree import SIGNATURE_FILE, key_id, verify_tree
 from ...plugins.tree.versions import is_lower, is_plain_version, is_version
 from ...protocol.errors import BridgeError
 from ...protocol.text import shown
@@ -98,7 +98,8 @@ class Repository:
     def signer_before(self, release: Release) -> str | None:
         """Return the fingerprint of the key that signed what users may have."""
         start = f"{self.at}^@" if release.is_committed else self.at
-        return _signer_at(self.root, worktree.last_signed(self.root, start))
+        last = worktree.last_signature(self.root, start)
+        return key_id(last.public_key) if last else None
 
     def choose(self, wanted: str) -> Release:
         """
@@ -281,14 +282,6 @@ def _version_at(root: Path, commit: str | None = None) -> str | None:
     except BridgeError:
         return None
     return version if type(version) is str and is_version(version) else None
-
-
-def _signer_at(root: Path, commit: str | None) -> str | None:
-    content = _blob(root, commit, SIGNATURE_FILE) if commit else None
-    try:
-        return key_id(read_signature(content).public_key) if content else None
-    except BridgeError:
-        return None
 
 
 def _raised(version: str, part: str) -> str:

@@ -24,9 +24,18 @@ from ...classes import frozen
 from ...datadir.paths import write_atomically
 from ...plugins.clone.files import read_files
 from ...plugins.tree.manifest import Manifest
-from ...plugins.tree.tree import SIGNATURE_FILE, Tree, key_id, public_key_of, sign_tree
+from ...plugins.tree.tree import (
+    SIGNATURE_FILE,
+    SignatureFile,
+    Tree,
+    key_id,
+    public_key_of,
+    read_signature,
+    sign_tree,
+)
+from ...protocol.errors import BridgeError
 from ...protocol.limits import TREE_BYTES, TREE_DEPTH
-from ...protocol.text import shown
+from ...protocol.text import iso_time, shown
 from ...settings.host import HostProfile
 from ...settings.options import Paths
 from ..command import path_option
@@ -254,6 +263,26 @@ class SigningKey:
                 "as you, so keep it elsewhere"
             )
 
+    def check_clock(self, root: Path) -> None:
+        """
+        Check that the clock is not behind the last signature that was committed.
+
+        Who has what that one is for would refuse what is signed now.
+
+        :raise CommandError: It is, and the key is the same.
+        """
+        last = last_signature(root) if is_work_tree(root) else None
+        now = int(time.time())
+        if last is None or key_id(last.public_key) != self.fingerprint:
+            return
+        if now < last.signed_at:
+            clock, other = (iso_time(at * 1000) for at in (now, last.signed_at))
+            raise CommandError(
+                f"this computer's clock says {clock}, but the last signed commit was "
+                f"signed at {other}, so no user could update; set the clock, or if it "
+                f"was wrong then, commit the removal of {SIGNATURE_FILE}"
+            )
+
     def sign(self, root: Path, tree: Tree, of: Manifest, profile: HostProfile) -> None:
         """
         Sign a tree, and write its signature.
@@ -355,6 +384,23 @@ def last_signed(root: Path, start: str = "HEAD") -> str | None:
     if not commit or not git(root, "ls-tree", commit, "--", SIGNATURE_FILE):
         return None
     return commit
+
+
+def last_signature(root: Path, start: str = "HEAD") -> SignatureFile | None:
+    """
+    Read the signature in the commit that ``last_signed`` finds; it is not verified.
+
+    :return: ``None`` without a usable one.
+    :raise CommandError: See ``last_signed``.
+    """
+    if (commit := last_signed(root, start)) is None:
+        return None
+    try:
+        return read_signature(
+            git(root, "cat-file", "blob", f"{commit}:{SIGNATURE_FILE}")
+        )
+    except BridgeError:
+        return None
 
 
 def since_signed(

@@ -75,6 +75,7 @@ def release(
     chosen = repository.choose(version)
     if not chosen.is_committed:
         signing.check_outside(directory, worktree.published(directory))
+        signing.check_clock(directory)
         with reported("a file cannot be read or written"):
             with repository.version_set(chosen):
                 _check(place, directory, as_json)

@@ -80,6 +80,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     tree = worktree.published_tree(directory)
     manifest = load_manifest(tree, profile)
     signing.check_outside(directory, tree.files)
+    signing.check_clock(directory)
     with reported(f"{SIGNATURE_FILE} cannot be written"):
         signing.sign(directory, tree, manifest, profile)
     print(f"signed       {manifest.id} {manifest.version} for {profile.application}")

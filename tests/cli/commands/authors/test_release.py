@@ -45,7 +45,7 @@ class ReleaseTestCase(SignTestCase):
     def release(self, version: str, *arguments: str) -> tuple[int, str, str]:
         named = arguments or ("--key", str(self.key))
         with (
-            mock.patch("time.time", return_value=NOW + 0.9),
+            mock.patch("time.time", return_value=self.now + 0.9),
             mock.patch("bridge.cli.commands.authors.release.check_plugin", self.check),
         ):
             return self.run_main("release", *named, str(self.plugin), version)
@@ -218,6 +218,20 @@ class RefusedTests(ReleaseTestCase):
         out = self.done(self.release("minor"))
         self.assertIn(f"new key      the last release has {first}, so each user", out)
         self.assertNotIn("new key", self.done(self.release("major")))
+
+    def test_clock_behind(self):
+        """What users would refuse as older than they have is not signed."""
+        self.assert_released("patch", "1.2.4")
+        self.now -= 1
+        words = "clock says 2026-09-21T14:13:19Z, but the last signed commit was signed"
+        self.assert_not_released(f"{words} at 2026-09-21T14:13:20Z, ", "minor")
+        self.assert_fails(words, self.sign())
+        self.key.write_text(f"{'02' * 32}\n")  # users compare with the same key's
+        self.done(self.sign())
+        self.key.write_text(f"{SEED.hex()}\n")
+        (self.plugin / "plugin.sig").unlink()
+        self.commit()
+        self.assert_released("minor", "1.3.0")
 
     def test_check(self):
         """What the check refuses is not released; its report is printed."""

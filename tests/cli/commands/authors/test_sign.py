@@ -27,6 +27,7 @@ MANIFEST = {"id": "demo", "name": "Demo", "version": "1.2.3", "apiVersion": "^0.
 class SignTestCase(CommandTestCase):
     def setUp(self):
         super().setUp()
+        self.now = NOW
         self.key = self.root / "key"
         self.key.write_text(SEED.hex() + "\n")
         self.plugin = self.root / "demo"
@@ -48,7 +49,7 @@ class SignTestCase(CommandTestCase):
         if "--key" not in arguments and not environ:
             arguments = ("--key", str(self.key), *arguments)
         with (
-            mock.patch("time.time", return_value=NOW + 0.9),
+            mock.patch("time.time", return_value=self.now + 0.9),
             mock.patch.dict(os.environ, environ),
         ):
             return self.run_main("sign", *arguments, str(self.plugin))
