@@ -122,7 +122,8 @@ def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> 
     """
     repository = root / f"{name}.git"
     if not repository.exists():
-        _git("init", "--quiet", "--bare", "--initial-branch=main", str(repository))
+        options = ("--bare", "--initial-branch=main", "--object-format=sha1")
+        _git("init", "--quiet", *options, str(repository))
         (repository / "info").mkdir(exist_ok=True)
         (repository / "info" / "attributes").write_bytes(_RAW)
     base = (f"--git-dir={repository}", f"--work-tree={worktree.absolute()}")

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.cli import forge
 from bridge.cli.forge import address, make_authority, publish, start_forge
 from bridge.cli.terminal import CommandError
 
@@ -32,6 +33,9 @@ class ForgeTests(TestCase):
         (worktree / ".gitattributes").write_bytes(b"* text eol=lf\n")
         (worktree / "ignored").write_bytes(os.urandom(400_000))
         (worktree / ".gitignore").write_bytes(b"ignored\n")
+        # As git 3 does by itself.
+        environ = {**forge._GIT_ENVIRONMENT, "GIT_DEFAULT_HASH": "sha256"}
+        self.patch(forge, "_GIT_ENVIRONMENT", environ)
         self.first = publish(worktree, self.root, "demo", "First")
         (worktree / "crlf.txt").write_bytes(b"b\r\n")
         self.second = publish(worktree, self.root, "demo", "Second")
@@ -52,6 +56,7 @@ class ForgeTests(TestCase):
     @inlineCallbacks
     def test_clone(self):
         """Git clones what was published, byte for byte, in each protocol version."""
+        self.assertRegex(self.first, "^[0-9a-f]{40}$")
         for version in ("0", "2"):
             into = self.base / version
             option = f"protocol.version={version}"

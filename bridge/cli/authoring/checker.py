@@ -92,6 +92,7 @@ class Checker:
 
     async def _files(self) -> str:
         worktree.check_host(self._root, self._place)
+        worktree.check_format(self._root)
         self._tree = worktree.published_tree(self._root)
         with reported("the tree cannot be copied"):
             self._copy.mkdir(mode=0o700)

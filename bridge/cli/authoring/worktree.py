@@ -45,6 +45,8 @@ from .programs import git, printed
 _NO_FILES: Final = ("120000", "160000")
 """The modes of links and submodules."""
 GIT_FOLDER: Final = ".git"
+OBJECT_FORMAT: Final = "--object-format=sha1"
+"""The option of ``git init`` for what the daemon clones; git 3 has another default."""
 HOST_LINK: Final = ".host"
 """The link by which editors and tests find the host's sources; ``new`` makes it."""
 PACKAGES_FOLDER: Final = "node_modules"
@@ -84,6 +86,21 @@ def check_host(root: Path, place: Paths) -> None:
                 f"{HOST_LINK} leads to the sources of another host; "
                 f"add --host {name}, or link {place.data.host}"
             )
+
+
+def check_format(root: Path) -> None:
+    """
+    Check that the daemon can clone the repository, if it is one.
+
+    :raise CommandError: Its commits have other names than those of SHA-1.
+    """
+    if not is_work_tree(root):
+        return
+    if git(root, "rev-parse", "--show-object-format").strip() != b"sha1":
+        raise CommandError(
+            "the repository's object format is not SHA-1, so nobody can install from "
+            f"it; make a new one: git init {OBJECT_FORMAT}"
+        )
 
 
 def published_tree(
@@ -342,7 +359,6 @@ SHOWN_FILES: Final = 20
 
 SHORT: Final = 12
 """To how many digits the name of a commit is shortened."""
-_SHA1_CHARACTERS: Final = 40
 
 
 @frozen
@@ -420,10 +436,9 @@ def since_signed(
     # Not by git diff: it writes the index.
     listed = _entries(git(root, "ls-tree", "-r", "-z", commit))
     signed = {path: blob for path, (_, _, blob) in listed}
-    kind = "sha1" if len(commit) == _SHA1_CHARACTERS else "sha256"
     changes = {path: "removed" for path in signed if path not in files}
     for path, content in files.items():
-        blob = hashlib.new(kind, b"blob %d\0" % len(content), usedforsecurity=False)
+        blob = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
         blob.update(content)
         if signed.get(path) != blob.hexdigest():
             changes[path] = "changed" if path in signed else "added"

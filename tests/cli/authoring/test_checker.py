@@ -26,7 +26,7 @@ from ...plugins.operations.bench import SEED, files_of, write_tree
 from ...programs import program
 from ...reactors import brief_reactor
 from ..commandcase import CommandTestCase
-from ..repository import commit
+from ..repository import commit, git
 
 NOW = 1_700_000_000
 
@@ -178,6 +178,14 @@ class CheckerTests(TestCase):
         self.assertIn(
             {"file": "main.ts", "change": "changed"}, unstructure(made)["changed"]
         )
+
+    async def test_object_format(self):
+        """A repository that the daemon cannot clone is refused."""
+        git(self.root, "init", "--quiet", "--object-format=sha256")
+        commit(self.root)
+        made = await self.report()
+        self.assert_outcomes(**NOTHING_ELSE, files="refused")
+        self.assertIn("format is not SHA-1, so nobody can", made.steps[0].message)
 
     async def test_realm(self):
         """What only a page has is warned of where plugins run in workers."""

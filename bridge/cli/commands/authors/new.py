@@ -28,7 +28,7 @@ from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.programs import git
-from ...authoring.worktree import GIT_FOLDER, HOST_LINK, is_work_tree
+from ...authoring.worktree import GIT_FOLDER, HOST_LINK, OBJECT_FORMAT, is_work_tree
 from ...command import command, prefix_of
 from ...terminal import CommandError, reported
 
@@ -89,7 +89,7 @@ def create(
         root.mkdir(parents=True, exist_ok=True)
         # First: where git is missing, nothing has to be removed to try again.
         if not is_work_tree(root):
-            options = ("--quiet", "--initial-branch=main")
+            options = ("--quiet", "--initial-branch=main", OBJECT_FORMAT)
             git(root, "init", *options, as_author=True)
         for name, content in contents.items():
             path = root / name

@@ -1,6 +1,7 @@
 """``plugin-bridge new``; ``tests/e2e/test_authors.py`` checks and builds a result."""
 
 import json
+import os
 from unittest import mock
 
 from bridge.cli.commands.authors import new as scaffold
@@ -47,7 +48,10 @@ class NewTests(CommandTestCase):
 
     def test_created(self):
         """Every file is there, and git sees all but the link."""
-        out = self.done(self.new())
+        with mock.patch.dict(os.environ, {"GIT_DEFAULT_HASH": "sha256"}):
+            out = self.done(self.new())
+        kind = git(self.plugin, "rev-parse", "--show-object-format")
+        self.assertEqual(kind, "sha1")
         self.assertIn(f"created bio-card in {self.plugin}\n", out)
         self.assertRegex(
             out,
