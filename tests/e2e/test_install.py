@@ -15,16 +15,8 @@ from ..plugins.operations.bench import PROFILE, SEED, manifest
 from ..waiting import wait_until
 from .daemon import HomeCase, run, running, set_up
 
-MAIN = """\
-import { definePlugin } from '@bridge/plugin-api';
-
-export default definePlugin({
-  id: '%s',
-  activate(ctx) {
-    ctx.ui.card('Marker of %s');
-  },
-});
-"""
+MAIN = Path(__file__).with_name("marker.ts").read_text("utf-8")
+"""A plugin, for its id in two places."""
 
 
 def tree(plugin_id):

@@ -19,13 +19,6 @@ from .managerfixture import OTHER_SEED, open_fixture
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
 SPEAKER_BOX = Path(__file__).with_name("speakerbox.ts").read_text("utf-8")
 EVERY_HANDLE = Path(__file__).with_name("everyhandle.ts").read_text("utf-8")
-# A page with one of each thing that the audit finds.
-BAD = """\
-<!doctype html><html lang="en"><title>Bad</title><main><h1>Bad</h1>
-<p style="color: #ccc; background: #fff">Hardly to be read.</p>
-<div style="width: 500px" id="one">wide</div>
-<button style="height: 20px" id="one">small</button></main>
-"""
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
@@ -72,7 +65,7 @@ class ManagerTests(ClassFixtureCase):
 
     def test_audit(self) -> None:
         """It finds a width, a size, an id and a contrast."""
-        self.browser.open(f"data:text/html,{quote(BAD)}")
+        self.browser.open(Path(__file__).with_name("bad.html").as_uri())
         found = "\n".join(self.auditor.problems("bad"))
         for wrong in ("320 px: wider", "too small: BUTTON", "the id one"):
             self.assertIn(wrong, found)

@@ -21,21 +21,7 @@ PATIENCE_SECONDS = 60.0
 
 DIRS = {"bin", "data"}
 
-# zsh keeps what a completion adds to itself; so "compadd" reports it first.
-ZSH = """
-PS1=; autoload -Uz compinit; fpath=({root} $fpath); compinit -u -d {root}/dump
-compadd() {{
-    local -a hits
-    [[ "$*" == *-[OAD]* ]] || builtin compadd -O hits "$@"
-    (( $#hits )) && print -l -- $hits >> {root}/hits
-    builtin compadd "$@"
-}}
-finished() {{ print -r -- $BUFFER > {root}/line; : > {root}/done }}
-zle -N finished
-bindkey '^I' complete-word
-bindkey '^X' finished
-: > {root}/ready
-"""
+ZSH = Path(__file__).with_name("completion.zsh").read_text("ascii")
 
 
 def _until(terminal: int, path: Path) -> None:
@@ -109,7 +95,7 @@ class CompletionTests(CommandTestCase):
             instead of found by it.
         """
         script = self.script("zsh", "sourced" if sourced else "_plugin_bridge")
-        start = ZSH.format(root=self.root)
+        start = f"root={self.root}\n{ZSH}"
         source = f"source {script}\n"
         start = source + start if sourced == "before" else start
         start += source * (sourced == "after")
