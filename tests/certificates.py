@@ -17,20 +17,18 @@ def authority(name: str = "trusted") -> trustme.CA:
 
 @functools.cache
 def certificate(
-    *names: str, issuer: str = "trusted", expired_days: int | None = None
+    *names: str, issuer: str = "trusted", days: int = 0
 ) -> trustme.LeafCert:
     """
     Return a server's certificate and its key.
 
     :param names: The host names and addresses it is for.
     :param issuer: The name of the authority that issues it.
-    :param expired_days: How many days ago it expired; ``None`` when it is valid.
+    :param days: In how many days it becomes valid; negative: since when it is not.
     """
-    expiry = None
-    if expired_days is not None:
-        now = datetime.datetime.now(datetime.UTC)
-        expiry = now - datetime.timedelta(expired_days)
-    return authority(issuer).issue_cert(*names, not_after=expiry)
+    at = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days)
+    begin, end = at if days > 0 else None, at if days < 0 else None
+    return authority(issuer).issue_cert(*names, not_before=begin, not_after=end)
 
 
 def without_alternative_names(name: str) -> trustme.LeafCert:

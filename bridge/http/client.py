@@ -127,6 +127,13 @@ def _load(context: SSL.Context, which: str, *paths: str | None) -> None:
         raise unavailable(f"{which} cannot be used") from None
 
 
+_UNTRUSTED = "is not to be trusted for this host"
+_UNTIMELY = {  # by the numbers of OpenSSL's errors
+    9: "is not valid yet, by this computer's clock",
+    10: "has expired, by this computer's clock",
+}
+
+
 @implementer(IOpenSSLClientConnectionCreator)
 @define(eq=False, repr=False)
 class HostTLS:
@@ -135,10 +142,13 @@ class HostTLS:
 
     Twisted's own would give each a context, and takes a certificate without any
     alternative name for one of this host.
+
+    :ivar fault: What a certificate that was refused last is or has done.
     """
 
     _context: SSL.Context
     _host: str
+    fault: str = field(default=_UNTRUSTED, init=False)
     _wanted: DNS_ID | IPAddress_ID = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -150,13 +160,25 @@ class HostTLS:
     def clientConnectionForTLS(self, tlsProtocol: Any) -> SSL.Connection:
         """See ``IOpenSSLClientConnectionCreator``."""
         connection = SSL.Connection(self._context, None)
-        is_good = partial(_is_good, self._wanted)
         connection.set_verify(
-            SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, is_good
+            SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, self._is_good
         )
         if isinstance(self._wanted, DNS_ID):
             connection.set_tlsext_host_name(self._host.encode("ascii"))
         return connection
+
+    def _is_good(
+        self, _: SSL.Connection, certificate: X509, error: int, depth: int, ok: int
+    ) -> bool:
+        """Whether one of a chain is good; the first has to name the host."""
+        self.fault = _UNTIMELY.get(error, _UNTRUSTED)
+        if depth or not ok:
+            return bool(ok)
+        try:
+            verify_service_identity(extract_patterns(certificate), [self._wanted], [])
+        except Exception:  # noqa: BLE001 (without a usable name it is for nobody)
+            return False
+        return True
 
 
 def _dns_id(host: str) -> DNS_ID:
@@ -164,24 +186,6 @@ def _dns_id(host: str) -> DNS_ID:
         return DNS_ID(host)
     except ValueError:
         raise refused("not a host name that a certificate can be for") from None
-
-
-def _is_good(
-    wanted: DNS_ID | IPAddress_ID,
-    connection: SSL.Connection,
-    certificate: X509,
-    error: int,
-    depth: int,
-    ok: int,
-) -> bool:
-    """Whether a certificate of a chain is good; the first has to name the host."""
-    if depth or not ok:
-        return bool(ok)
-    try:
-        verify_service_identity(extract_patterns(certificate), [wanted], [])
-    except Exception:  # noqa: BLE001 (without a usable name it is for nobody)
-        return False
-    return True
 
 
 LookUp = Callable[[str], "Deferred[Sequence[str]]"]

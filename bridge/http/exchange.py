@@ -282,7 +282,7 @@ class Connections:
                 raise CancelledError from None
             if kept is not None and kept.is_silent:
                 return await self.ask(request, choose)
-            raise unavailable(_describe(e, reasons)) from None
+            raise unavailable(_describe(e, reasons, self._tls)) from None
 
     async def close(self) -> None:
         """Close them, whatever they are busy with."""
@@ -375,12 +375,11 @@ def _read_head(response: IResponse) -> Head:
     return Head(response.code, headers, coding, length)
 
 
-def _describe(error: Exception, reasons: list[Any]) -> str:
+def _describe(error: Exception, reasons: list[Any], tls: Any | None) -> str:
     """Describe a failure, without anything that was received."""
     of_tls = [str(r.args) for r in reasons if isinstance(r, TLSError)]
-    # For its signatures, or for its names.
-    if any("certificate verify failed" in text for text in of_tls):
-        return "the server's certificate is not to be trusted for this host"
+    if tls and any("certificate verify failed" in text for text in of_tls):
+        return f"the server's certificate {tls.fault}"
     if of_tls:
         return "the server does not speak TLS as it should"
     if getattr(error, "response", None) is not None:

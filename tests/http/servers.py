@@ -149,9 +149,9 @@ class Certificates:
     def pem(self) -> bytes:
         return authority(self._issuer).cert_pem.bytes()
 
-    def context(self, *names: str, days: int | None = None) -> Context:
-        """Return a server's context for some names; may have expired days ago."""
-        return Context(certificate(*names, issuer=self._issuer, expired_days=days))
+    def context(self, *names: str, days: int = 0) -> Context:
+        """Return a server's context for some names; ``days``: see ``certificate``."""
+        return Context(certificate(*names, issuer=self._issuer, days=days))
 
 
 class OutboundCase(TestCase):

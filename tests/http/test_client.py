@@ -171,14 +171,22 @@ class CertificateTests(servers.OutboundCase):
             self.assertEqual(await self.from_server(context, host), "text")
 
     async def test_attack_certificates(self):
-        """Another name, only the common name, too late, or of nobody's authority."""
+        """Another name, only the common name, or of nobody's authority."""
         for context in (
             self.certificates.context("evil.net", "*.good.net"),
             servers.Context(without_alternative_names("good.net")),
-            self.certificates.context("good.net", days=2),
             servers.Certificates("other").context("good.net"),
+            servers.Certificates("other").context("good.net", days=-2),
         ):
             self.assertEqual(await self.from_server(context), UNTRUSTED)
+
+    async def test_clock(self):
+        """What only the clock speaks against names the clock."""
+        for days, fault in ((-2, "has expired"), (2, "is not valid yet")):
+            context = self.certificates.context("good.net", days=days)
+            _, message = await self.from_server(context)
+            wanted = f"the server's certificate {fault}, by this computer's clock"
+            self.assertEqual(message, wanted)
 
     async def test_one_context(self):
         """All connections share a context, until the CA file changes."""
