@@ -34,13 +34,15 @@ class Auditor:
             self.resize(width)
             over: list[str] = self._browser.look("overflow")
             found += [f"{name}, {width} px: wider than the window: {o}" for o in over]
+            broken: list[str] = self._browser.look("broken")
+            found += [f"{name}, {width} px: broken: {word}" for word in broken]
         self.resize(320, dark=True)
         small: list[str] = self._browser.look("small")
         found += [f"{name}: too small: {one}" for one in small]
         doubled: list[str] = self._browser.look("doubled")
         found += [f"{name}: more than one with the id {one}" for one in doubled]
-        broken = self.violations("color-contrast", "scrollable-region-focusable")
-        found += [f"{name}, narrow and dark: {one}" for one in broken]
+        dark = self.violations("color-contrast", "scrollable-region-focusable")
+        found += [f"{name}, narrow and dark: {one}" for one in dark]
         self.resize(1200)
         found += [f"{name}, wide and light: {one}" for one in self.violations()]
         if found:

@@ -20,6 +20,16 @@ function small() {
   }).map((e) => `${e.tagName}#${e.id} ${e.textContent}`);
 }
 
+/** Buttons whose short word is broken. */
+function broken() {
+  return [...document.querySelectorAll('button')].filter((e) => {
+    const words = document.createRange();
+    words.selectNodeContents(e);
+    const isShort = /^\w{1,9}$/.test(e.textContent) && !e.childElementCount;
+    return isShort && words.getClientRects().length > 1;
+  }).map((e) => e.textContent);
+}
+
 /** What is styled or found by an id that two elements have. */
 function doubled() {
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
