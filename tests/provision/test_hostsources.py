@@ -111,17 +111,20 @@ class ArchiveTests(SourcesCase):
 
     def test_attack_headers(self):
         """What claims to be larger than the archive is refused, or leads back in it."""
-        first, none = tarfile.TarInfo("a").tobuf(), "neither a directory nor a tar"
+        first, none = tarfile.TarInfo("a").tobuf(), ("neither a directory nor a tar",)
+        # Newer ones of Python take a size below zero for the end of the archive.
+        negative = (*none, "there is no packages/api")
         for name, size, why in (
-            ("packages/evil", HOST_SOURCE_BYTES + 1, "more than "),
-            *(("evil", size, none) for size in (-512, -HOST_SOURCE_BYTES, 2**80)),
+            ("packages/evil", HOST_SOURCE_BYTES + 1, ("more than ",)),
+            *(("evil", size, negative) for size in (-512, -HOST_SOURCE_BYTES)),
+            ("evil", 2**80, none),
         ):
             member = tarfile.TarInfo(name)
             member.size = size
             given = first + member.tobuf(tarfile.GNU_FORMAT)
             self.assertTrue(self.refused(given).startswith(why), size)
         nested = special("evil", tarfile.XGLTYPE).tobuf() * 2_000
-        self.assertEqual(self.refused(nested), none)
+        self.assertTrue(self.refused(nested).startswith(none))
 
     def test_too_many_files(self):
         """More files than the limit are refused."""
