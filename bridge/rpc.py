@@ -79,7 +79,7 @@ class Method:
 
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
-    :ivar call: Called with the service, the parameters and, by some, the caller.
+    :ivar call: Called with the service, the parameters and, for some, the caller.
     :ivar for_callers: Whether it is called with the caller.
     :ivar seconds: How long a caller should wait for the answer.
     """

@@ -332,7 +332,7 @@ class Follower:
 def _opened(path: Path) -> _Generation | None:
     try:
         # Without a buffer, in which what was truncated would still be found.
-        return _Generation(open_regular(path, buffering=0))
+        return _Generation(open_regular(os.path.realpath(path), buffering=0))
     except FileNotFoundError:
         return None
     except NotRegularError:

@@ -279,6 +279,14 @@ class LastTests(FollowerCase):
 
 
 class MoreTests(FollowerCase):
+    def test_through_a_link(self) -> None:
+        """Who reads may name a log by a link of their own."""
+        self.open().append(b"one\n")
+        link = self.directory / "link.log"
+        link.symlink_to(self.path)
+        self.follower.path = link
+        self.assertEqual(self.last(), [b"one"])
+
     def test_removed(self) -> None:
         """After the file was removed, the new one is given, and nothing again."""
         file = self.open(8)

@@ -188,7 +188,7 @@ class DeadlineTests(ChannelCase):
             self.assertTrue(transport.disconnecting)
 
 
-class PendingConnectionsTests(ChannelCase):
+class IdleConnectionsTests(ChannelCase):
     def test_attack_idle_connections(self) -> None:
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]

@@ -185,7 +185,7 @@ class PinnedTests(CandidateTestCase):
         self.assertEqual(candidate.signed.key_id, OTHER_KEY)
 
 
-class KeptTreeTests(SynchronousTestCase):
+class KeptCandidateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.bench = Bench(self)
         self.fetcher = self.bench.fetcher
