@@ -236,6 +236,19 @@ class CallTests(PairedCase):
         self.assertEqual(self.logs.dropped, 1)
         self.assertEqual(self.wire.got, [])
 
+    def test_log_floods(self) -> None:
+        """Ten seconds of too many frames close, whether they can be read or not."""
+        for more in ("{}", '{"more": 1}'):
+            frame = {"type": "logs", "records": []} | json.loads(more)
+            for pause, reasons in ((2.0, []), (0.5, [CloseReason.LOG_FLOOD])):
+                self.setUp()
+                for _ in range(21):
+                    for _ in range(410):
+                        self.send(frame)
+                    self.clock.advance(pause)
+                self.assertEqual(self.wire.closed, reasons)
+                self.assertGreater(self.logs.dropped, 200)
+
     def test_log_writer_behind(self) -> None:
         """A page that logs faster than can be written is closed, to come back later."""
         self.logs.overloaded = True

@@ -77,6 +77,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     signing = worktree.chosen_key(key)
     if worktree.is_work_tree(directory):
         worktree.check_clean(directory, {SIGNATURE_FILE})
+        worktree.check_format(directory)
     tree = worktree.published_tree(directory)
     manifest = load_manifest(tree, profile)
     signing.check_outside(directory, tree.files)

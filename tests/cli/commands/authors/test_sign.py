@@ -179,6 +179,11 @@ class WorkTreeTests(SignTestCase):
         (self.plugin / ".git").mkdir()
         why = "plugin-bridge sign: git status failed: fatal: not a git"
         self.assert_fails(why, self.sign())
+        (self.plugin / ".git").rmdir()
+        self.git("init", "--quiet", "--object-format=sha256")
+        self.commit()
+        why = "plugin-bridge sign: the repository's object format is not SHA-1, so"
+        self.assert_fails(why, self.sign())
 
     def test_no_git(self):
         """Without git a work tree cannot be signed, and the message names git."""
