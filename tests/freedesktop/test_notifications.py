@@ -39,11 +39,16 @@ class NotificationsCase(TestCase):
         await until(lambda: self.client._open)
         return server, question
 
-    async def still_open(self, *questions):
-        """Assert that nothing so far has answered; withdraws them."""
-        # The client reads what was sent to it before this answer of the bus.
+    async def all_read(self, server):
+        """Wait until the client has read what a server has sent."""
+        await server.settled()
+        # It reads what was sent to it before this answer of the bus.
         link = await self.client._bus.connected()
         await link.call(BUS, "GetId")
+
+    async def still_open(self, server, *questions):
+        """Assert that nothing a server sent has answered; withdraws them."""
+        await self.all_read(server)
         for question in questions:
             self.assertFalse(question.called)
             question.addErrback(lambda _: None)
@@ -145,7 +150,7 @@ class AskTests(NotificationsCase):
                     server.emit("ActionInvoked", 1, how)
                 else:
                     server.emit("NotificationClosed", 1, how, signature="uu")
-            await server.settled()
+            await self.all_read(server)
             if is_early:
                 answer()
             if signals == (1,):
@@ -170,12 +175,12 @@ class AskTests(NotificationsCase):
         server.emit("NotificationClosed", 1, 2, signature="uu")
         for number in range(2, 2000):
             server.emit("ActionInvoked", number, "yes-1")
-        await server.settled()
+        await self.all_read(server)
         early = self.client._early
         self.assertEqual([*early], [(server.name, n) for n in range(2, 1026)])
         answer()
         await until(lambda: self.client._open)
-        await self.still_open(second)
+        await self.still_open(server, second)
 
     async def test_server_dies(self):
         """Nobody can answer any more when the server or the bus is gone."""
@@ -195,8 +200,7 @@ class AskTests(NotificationsCase):
         server.emit("ActionInvoked", 1, "yes-1", interface="org.gnome.Shell")
         server.emit("ActivationToken", 1, "yes-1")
         server.emit("NotificationClosed", 1, "x")
-        await server.settled()
-        await self.still_open(question)
+        await self.still_open(server, question)
 
     async def test_attack_signals_of_another_program(self):
         """To all or to us alone: neither an answer, nor another server."""
@@ -215,8 +219,7 @@ class AskTests(NotificationsCase):
             )
             attacker.emit("ActionInvoked", 1, "yes-1", destination=to)
             attacker.emit("NotificationClosed", 1, 2, signature="uu", destination=to)
-        await attacker.settled()
-        await self.still_open(question)
+        await self.still_open(attacker, question)
         self.assertEqual(self.client._owner, server.name)
 
     async def test_attack_server_replaced(self):
