@@ -36,7 +36,7 @@ from ..esbuild.conversation import BundlerReactor, Conversation, converse, toget
 from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
-from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, quoted
+from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, is_utf8
 from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Sources, Table, Text, module_table, plugin_of, text_of, text_table
 
@@ -232,7 +232,7 @@ class _BuildRun:
             for name, tree in trees.items()
             for path, content in tree.files.items()
         }
-        unreadable = {path for path, text in files.items() if quoted(text) is None}
+        unreadable = {path for path, text in files.items() if not is_utf8(text)}
         self.sources = Sources(os.path.realpath(data.root), files, unreadable)
         self.sources.check_above()
         return self.builder.executable()

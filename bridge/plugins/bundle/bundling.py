@@ -230,9 +230,9 @@ class Bundling:
         made = await transform(self._conversation, content, flags)
         answer = await self._read_strictly("made.js", made.code.encode())
         if answer.error_line:
-            told = await self._read_strictly(path, content)
-            where = f"{shown(path)}:{told.error_line or 1}"
-            raise BuildError(f"esbuild failed:\n{where}: {told.error or answer.error}")
+            found = await self._read_strictly(path, content)
+            where = f"{shown(path)}:{found.error_line or 1}"
+            raise BuildError(f"esbuild failed:\n{where}: {found.error or answer.error}")
 
     async def _read_strictly(self, name: str, content: bytes) -> Answer:
         source = Source(name, content, lambda _: frozenset())
