@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-
-# The demonstration's forge is no part of the daemon.
-import subprocess  # noqa: TID251
 import warnings
 from collections.abc import Callable
 from importlib.resources import as_file, files
@@ -25,6 +22,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
 from ..settings.host import HostProfile
+from .authoring.programs import run
 from .terminal import CommandError
 
 with warnings.catch_warnings():
@@ -170,19 +168,12 @@ def _backend_program() -> Path:
     return backend
 
 
-def _git(*arguments: str, cwd: Path | None = None) -> str:
-    environment = {"PATH": os.defpath, **_GIT_ENVIRONMENT, **_PERSON}
-    done = subprocess.run(  # noqa: S603
-        [_program(), *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+def _git(*arguments: str, cwd: Path = Path()) -> str:
+    environ = {"PATH": os.defpath, **_GIT_ENVIRONMENT, **_PERSON}
+    done = run("git", [_program(), *arguments], cwd, environ, None)
     if done.returncode:
-        raise CommandError(f"git failed: {done.stderr.strip()}")
-    return done.stdout.strip()
+        raise CommandError(f"git failed: {os.fsdecode(done.stderr).strip()}")
+    return os.fsdecode(done.stdout).strip()
 
 
 class _Backend(Resource):
