@@ -45,6 +45,20 @@ from .reactors import brief_reactor
 from .waiting import until
 
 _REACTOR: Any = reactor
+_HANGING = """
+import os, signal
+from twisted.internet.defer import Deferred
+from bridge.system.reactor import run_once, steady_reactor
+reactor = steady_reactor()
+reactor.addSystemEventTrigger("before", "shutdown", Deferred)
+signal.alarm(20)
+for seconds in (0, 0.1, 1.5):
+    reactor.callLater(seconds, os.kill, os.getpid(), signal.SIGINT)
+try:
+    run_once(reactor, Deferred)
+finally:
+    print("ended")
+"""
 _SET_BACK = """
 import os, sys, threading, time
 shift, now = 0, time.time
@@ -447,3 +461,8 @@ class RunTests(SynchronousTestCase):
         for _ in range(2):
             running.callLater(0, signal.raise_signal, signal.SIGINT)
         self.assertRaises(KeyboardInterrupt, run_once, running, Deferred)
+
+    def test_shutdown_that_hangs(self):
+        """It is ended by a signal that comes later, at once."""
+        done = python("-c", _HANGING)
+        self.assertEqual((done.returncode, done.stdout), (-signal.SIGINT, ""))

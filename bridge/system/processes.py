@@ -10,11 +10,14 @@ import linecache
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
 from twisted.internet.error import ReactorNotRunning
+
+_SAME_SIGNAL_SECONDS: Final = 1.0
 
 
 def limit_process(pid: int | None, memory_bytes: int, cpu_seconds: int) -> None:
@@ -53,20 +56,26 @@ def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:
 
 
 def end_once() -> None:
-    """Have the first SIGINT or SIGTERM be handled as it is now, and no further one."""
+    """
+    Have the first SIGINT or SIGTERM be handled as it is now.
+
+    What comes within a second of it is the same signal, sent twice; a later one ends
+    the process at once, as its user does not wait any longer.
+    """
     numbers = (signal.SIGINT, signal.SIGTERM)
-    handlers = {number: signal.getsignal(number) for number in numbers}
+    handlers = {n: h for n in numbers if callable(h := signal.getsignal(n))}
+    first: list[float] = []
 
     def end(number: int, frame: FrameType | None) -> None:
-        for one in numbers:
-            signal.signal(one, signal.SIG_IGN)
-        handler = handlers[signal.Signals(number)]
-        if callable(handler):
-            handler(number, frame)
+        if not first:
+            first.append(time.monotonic())
+            handlers[signal.Signals(number)](number, frame)
+        elif time.monotonic() > first[0] + _SAME_SIGNAL_SECONDS:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
 
-    for number in numbers:
-        if callable(handlers[number]):
-            signal.signal(number, end)
+    for number in handlers:
+        signal.signal(number, end)
 
 
 def stop(reactor: Any) -> None:
