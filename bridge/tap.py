@@ -22,15 +22,8 @@ from .protocol.errors import UserError
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
 from .settings.config import Config, ConfigError
-from .settings.options import (
-    Paths,
-    config_of,
-    daemon_command,
-    locate,
-    origin_of,
-    parsed,
-    refusing,
-)
+from .settings.host import Paths, locate
+from .settings.options import config_of, daemon_command, origin_of, parsed, refusing
 from .system.files import is_user
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process

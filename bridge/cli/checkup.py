@@ -29,7 +29,7 @@ from ..provision import service
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.setup import installed_bundler, runnable, sources_problem
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
 from ..store.tables import Tables

@@ -14,7 +14,8 @@ import click
 from ..protocol.errors import BridgeError, Code, Prefix, UserError
 from ..protocol.text import visible
 from ..settings.config import HOST_OPTIONS, Option
-from ..settings.options import TableCommand, locate
+from ..settings.host import locate
+from ..settings.options import TableCommand
 from ..settings.values import is_utf8
 from . import INTERRUPTED
 from .terminal import CommandError, print_json

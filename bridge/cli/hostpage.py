@@ -25,7 +25,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ..datadir.token import read_token
 from ..provision.hostsources import check_directory_host
 from ..provision.readiness import OWN_HOST
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..settings.values import UnixAddress
 from ..system.files import write_new
 from ..web.guard import loopback_port

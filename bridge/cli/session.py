@@ -32,8 +32,7 @@ from ..protocol.errors import BridgeError, CloseReason, Code, Prefix, plugin_err
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import in_line, visible
 from ..provision.service import UNIT, is_service_of, wake
-from ..settings.host import HostProfile
-from ..settings.options import Paths
+from ..settings.host import HostProfile, Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..store.tables import HOST
 from ..system.locks import is_held

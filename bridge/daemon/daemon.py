@@ -27,7 +27,7 @@ from ..datadir.paths import write_atomically
 from ..protocol.errors import BridgeError, CloseReason
 from ..rpc import Registry
 from ..settings.config import Config
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..settings.values import Address, UnixAddress
 from ..sinks.fanout import Fanout
 from ..system.processes import (

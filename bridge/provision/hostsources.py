@@ -28,7 +28,7 @@ from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.text import shown, visible
 from ..protocol.wire import Text, structure, unstructure
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..system.files import (
     NotRegularError,
     open_regular,

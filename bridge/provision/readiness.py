@@ -8,8 +8,7 @@ from typing import Final
 from ..datadir.ownership import NotOwnError, check_publishable
 from ..datadir.paths import missing_files
 from ..plugins.esbuild.executable import BUNDLER_FILES, VERSION, pin_for
-from ..settings.host import HostProfile
-from ..settings.options import Paths
+from ..settings.host import HostProfile, Paths
 
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""

@@ -18,7 +18,7 @@ import platformdirs
 from ..datadir.ownership import NotOwnError, check_above, make_directories
 from ..datadir.paths import DataDir, write_atomically
 from ..protocol.text import visible
-from ..settings.options import Paths, is_usual
+from ..settings.host import Paths, is_usual
 from ..settings.values import Address
 from ..system.locks import holder
 from .npm import SetupError

@@ -34,7 +34,7 @@ from ..plugins.esbuild.executable import (
     read_checksum,
 )
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..system.files import read_bounded
 from ..system.locks import LockedError, acquire
 from .hostsources import (

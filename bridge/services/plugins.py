@@ -34,7 +34,7 @@ from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.steps import Operation, Step
 from ..protocol.wire import AnyParams, Text, unstructure
 from ..rpc import Caller, Event, NoParams, NoResult, method
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..store.store import Store
 
 T = TypeVar("T")

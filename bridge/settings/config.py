@@ -256,6 +256,14 @@ def read_file(path: Path | None = None) -> dict[str, Any]:
     return found
 
 
+def configured() -> dict[str, Any]:
+    """Return what applies to a command that is typed without options."""
+    try:
+        return read_file()
+    except ConfigError:
+        return {}
+
+
 def read_toml(text: str, name: str) -> dict[str, Any]:
     """
     Read the text of a file.

@@ -1,5 +1,6 @@
 """
-The host application whose page the daemon serves, as one frozen profile.
+The host application whose page the daemon serves, as one frozen profile; and where its
+data and its theme are.
 
 A profile is a TOML file: two ship in ``profiles``, and ``--host PATH`` reads any other.
 The specification's placeholders (theme, bundle, module names, signature domain,
@@ -8,9 +9,10 @@ permission vocabulary) are its keys.
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +21,11 @@ import platformdirs
 from attrs import evolve, field
 
 from ..classes import frozen
-from ..datadir.paths import HOST_FILES, REALM_ENTRY
+from ..datadir.paths import HOST_FILES, REALM_ENTRY, DataDir
 from ..protocol.errors import BridgeError
 from ..protocol.wire import Text, structure
-from .config import BY_NAME, SHIPPED, ConfigError, read_toml
+from .config import BY_NAME, SHIPPED, ConfigError, configured, read_toml
+from .values import is_utf8
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
@@ -326,3 +329,66 @@ def _check_paths(profile: HostProfile) -> None:
                 f"{name}: must be absolute, or begin with a placeholder such as "
                 "{home}"
             )
+
+
+@frozen
+class Paths:
+    """
+    The host's profile, the data directory and the theme directory.
+
+    :ivar options: Those by which another command finds the same.
+    """
+
+    profile: HostProfile
+    data: DataDir
+    theme_dir: Path
+    options: tuple[str, ...] = field(default=(), eq=False)
+
+    @property
+    def typed(self) -> str:
+        """Those options as a command line has them."""
+        return shlex.join(self.options)
+
+    @property
+    def bundle(self) -> Path:
+        """Where the bundle is published."""
+        folder = self.theme_dir / self.profile.theme_name
+        return folder / f"{self.profile.bundle_name}.js"
+
+    def others(self) -> Iterator[tuple[str, DataDir]]:
+        """Yield each other shipped host, and where it usually has its data."""
+        for name in SHIPPED:
+            if name != self.profile.name:
+                yield name, DataDir(load_profile(name).data_dir())
+
+
+def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
+    """
+    Find the profile, the data directory and the theme directory.
+
+    :raise ConfigError: Naming the option.
+    """
+    try:
+        profile = load_profile(host)
+    except ConfigError as e:
+        origin = "--host (or BRIDGE_HOST, or host in config.toml)"
+        raise ConfigError(f"{origin}: {e}") from None
+    data = DataDir(data_dir or profile.data_dir())
+    theme = theme_dir or profile.theme_dir(data.root)
+    if not (is_utf8(data.root) and is_utf8(theme)):
+        # The options themselves are checked when they are read.
+        raise ConfigError("XDG_DATA_HOME, XDG_CONFIG_HOME: must be paths in UTF-8")
+    options = ["--host", host if host in SHIPPED else str(Path(host).absolute())]
+    in_file = configured()
+    if str(data.root) != in_file.get("data_dir", str(profile.data_dir())):
+        options += ["--data-dir", str(data.root)]
+    usual = str(profile.theme_dir(data.root))
+    if str(theme) != in_file.get("theme_dir", usual):
+        options += ["--theme-dir", str(theme)]
+    return Paths(profile, data, theme, tuple(options))
+
+
+def is_usual(place: Paths) -> bool:
+    """Whether a daemon that is started without options uses these."""
+    host = configured().get("host", BY_NAME["host"].default)
+    return place.options == ("--host", host)

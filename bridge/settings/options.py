@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -11,17 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from attrs import field
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..classes import frozen
-from ..datadir.paths import DataDir
 from ..system.supervision import SOCKET, report_failure
 from . import config
 from .config import Config, ConfigError, Option
-from .host import HostProfile, Names, load_profile
+from .host import Names, load_profile
 from .values import is_utf8
 
 _PROGRAM: Final = "plugin-bridge"
@@ -168,7 +164,9 @@ class TableCommand(click.Command):
             if not {"--help", "-h", "--version"} & set(args):
                 # A shell that completes a line has no place for what is wrong.
                 is_silent = ctx.resilient_parsing
-                ctx.default_map = _configured() if is_silent else config.read_file()
+                ctx.default_map = (
+                    config.configured() if is_silent else config.read_file()
+                )
             ctx.meta[_NAMES] = self._names(args, ctx)
         try:
             return super().parse_args(ctx, args)
@@ -261,74 +259,3 @@ def refusing(starts: bool) -> Iterator[None]:
         return
     report_failure(why, os.environ.get(SOCKET, "") if starts else "")
     raise SystemExit(2)
-
-
-@frozen
-class Paths:
-    """
-    The host's profile, the data directory and the theme directory.
-
-    :ivar options: Those by which another command finds the same.
-    """
-
-    profile: HostProfile
-    data: DataDir
-    theme_dir: Path
-    options: tuple[str, ...] = field(default=(), eq=False)
-
-    @property
-    def typed(self) -> str:
-        """Those options as a command line has them."""
-        return shlex.join(self.options)
-
-    @property
-    def bundle(self) -> Path:
-        """Where the bundle is published."""
-        folder = self.theme_dir / self.profile.theme_name
-        return folder / f"{self.profile.bundle_name}.js"
-
-    def others(self) -> Iterator[tuple[str, DataDir]]:
-        """Yield each other shipped host, and where it usually has its data."""
-        for name in config.SHIPPED:
-            if name != self.profile.name:
-                yield name, DataDir(load_profile(name).data_dir())
-
-
-def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
-    """
-    Find the profile, the data directory and the theme directory.
-
-    :raise ConfigError: Naming the option.
-    """
-    try:
-        profile = load_profile(host)
-    except ConfigError as e:
-        origin = "--host (or BRIDGE_HOST, or host in config.toml)"
-        raise ConfigError(f"{origin}: {e}") from None
-    data = DataDir(data_dir or profile.data_dir())
-    theme = theme_dir or profile.theme_dir(data.root)
-    if not (is_utf8(data.root) and is_utf8(theme)):
-        # The options themselves are checked when they are read.
-        raise ConfigError("XDG_DATA_HOME, XDG_CONFIG_HOME: must be paths in UTF-8")
-    options = ["--host", host if host in config.SHIPPED else str(Path(host).absolute())]
-    configured = _configured()
-    if str(data.root) != configured.get("data_dir", str(profile.data_dir())):
-        options += ["--data-dir", str(data.root)]
-    usual = str(profile.theme_dir(data.root))
-    if str(theme) != configured.get("theme_dir", usual):
-        options += ["--theme-dir", str(theme)]
-    return Paths(profile, data, theme, tuple(options))
-
-
-def is_usual(place: Paths) -> bool:
-    """Whether a daemon that is started without options uses these."""
-    host = _configured().get("host", config.BY_NAME["host"].default)
-    return place.options == ("--host", host)
-
-
-def _configured() -> dict[str, Any]:
-    """Return what applies to a command that is typed without options."""
-    try:
-        return config.read_file()
-    except ConfigError:
-        return {}

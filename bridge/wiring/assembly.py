@@ -36,7 +36,7 @@ from ..provision.setup import renew_sources
 from ..rpc import Event, Hub
 from ..services.logs import Logs
 from ..settings.config import Config
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.store import Store
 from ..system.locks import Lock, LockedError, name_holder

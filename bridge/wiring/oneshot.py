@@ -15,7 +15,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.operations.settlement import recover
 from ..plugins.tree.tree import Verified
 from ..provision.hostsources import check_directory_host
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..store.generations import read_state
 from ..store.store import Store
 from ..system.locks import LockedError

@@ -52,7 +52,7 @@ from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
 from ..settings.config import Config
-from ..settings.options import Paths
+from ..settings.host import Paths
 from ..sinks.fanout import Fanout, Sink
 from ..sinks.freedesktop import Freedesktop
 from ..sinks.icons import IconFiles

@@ -23,7 +23,7 @@ from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.protocol.steps import Operation
 from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources
-from bridge.settings.options import Paths, locate
+from bridge.settings.host import Paths, locate
 from bridge.settings.values import Address
 from bridge.system.locks import acquire
 

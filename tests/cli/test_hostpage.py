@@ -16,7 +16,7 @@ from twisted.web.test.requesthelper import DummyRequest
 from bridge.cli.hostpage import LISTENERS, Builds, browse, page_site, serve_page
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ..directories import fresh_directory
 

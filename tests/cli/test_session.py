@@ -15,7 +15,7 @@ from bridge.cli import session
 from bridge.cli.session import Session
 from bridge.cli.terminal import ProgressLine
 from bridge.protocol.errors import BridgeError
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ..directories import planted
 from .commandcase import Typed

@@ -6,7 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.daemon.daemon import banner
 from bridge.rpc import Registry
-from bridge.settings.options import config_of, daemon_command, locate, parsed
+from bridge.settings.host import locate
+from bridge.settings.options import config_of, daemon_command, parsed
 from bridge.sinks.fanout import Fanout
 from tests.sinks.fake import FakeSink
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from .daemon import Daemon, HomeCase, Page, running, set_up
 from .test_install import put

@@ -10,7 +10,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.settings.options import Paths
+from bridge.settings.host import Paths
 
 from ..directories import fresh_directory
 

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.esbuild.executable import BUNDLER_FILES
 from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ..directories import closed_below, fresh_directory, planted, write_files
 

@@ -6,7 +6,7 @@ from bridge.cli.command import NoDaemonError
 from bridge.cli.session import connect
 from bridge.provision import service
 from bridge.provision.npm import SetupError
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 from bridge.settings.values import Address
 
 from ..npm import ROOT

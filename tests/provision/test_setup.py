@@ -16,7 +16,7 @@ from bridge.provision import setup as command
 from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.removal import check_removable
 from bridge.provision.setup import Setup, own_sources, renew_sources
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 from bridge.system.locks import acquire
 
 from ..directories import fresh_directory, write_files

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings.config import OPTIONS, SHIPPED, Config, ConfigError
-from bridge.settings.options import config_of, daemon_command, locate, parsed
+from bridge.settings.host import locate
+from bridge.settings.options import config_of, daemon_command, parsed
 from bridge.settings.values import Address
 from bridge.tap import Options
 from bridge.wiring.services import SINKS

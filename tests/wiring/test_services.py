@@ -10,7 +10,8 @@ from bridge.http.client import HttpClient
 from bridge.protocol.errors import BridgeError
 from bridge.rpc import Hub
 from bridge.services.logs import Logs
-from bridge.settings.options import config_of, daemon_command, locate, parsed
+from bridge.settings.host import locate
+from bridge.settings.options import config_of, daemon_command, parsed
 from bridge.store.store import Store
 from bridge.wiring import services
 from bridge.wiring.services import SINKS, Core, Threads, make_services, make_sinks

@@ -33,7 +33,7 @@ from ...plugins.tree.versions import admits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
 from ...provision.readiness import setup_advice
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
 from . import worktree

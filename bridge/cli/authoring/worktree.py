@@ -36,8 +36,7 @@ from ...plugins.tree.tree import (
 from ...protocol.errors import BridgeError
 from ...protocol.limits import TREE_BYTES, TREE_DEPTH
 from ...protocol.text import iso_time, shown
-from ...settings.host import HostProfile
-from ...settings.options import Paths
+from ...settings.host import HostProfile, Paths
 from ..command import path_option
 from ..terminal import CommandError, first_of, reported
 from .programs import git, printed

@@ -14,7 +14,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.strictjson import loads, loads_own
 from ...protocol.text import visible
 from ...schemas import PROTOCOL_FILE, read_schema
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ..command import CALL_STATUS, command
 from ..session import connect
 from ..terminal import CommandError, print_json

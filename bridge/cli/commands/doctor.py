@@ -31,7 +31,8 @@ from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps
 from ...protocol.text import redacted
 from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
-from ...settings.options import Paths, click_option
+from ...settings.host import Paths
+from ...settings.options import click_option
 from ...settings.values import Address
 from ...store.generations import StoreError, read_state
 from ...system.files import open_regular

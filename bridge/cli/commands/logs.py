@@ -17,7 +17,7 @@ from ...protocol.strictjson import dumps
 from ...protocol.text import visible
 from ...protocol.wire import unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ..command import command
 from ..terminal import CommandError, reported
 

@@ -26,7 +26,8 @@ from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.service import wake
 from ...provision.setup import Setup, needs_npm
 from ...settings.config import Config
-from ...settings.options import Paths, daemon_command, locate, parsed
+from ...settings.host import Paths, locate
+from ...settings.options import daemon_command, parsed
 from ...system.locks import holder, is_held
 from ...system.processes import ends_with_terminal, on_hangup, stop
 from ...system.reactor import run_once, steady_reactor

@@ -15,8 +15,7 @@ from ...protocol.errors import BridgeError, Code, Prefix
 from ...protocol.text import PLUGIN_ID, nearest, timestamp, visible
 from ...protocol.wire import structure
 from ...settings.config import HOST_OPTIONS, ConfigError
-from ...settings.host import HostProfile
-from ...settings.options import locate
+from ...settings.host import HostProfile, locate
 from ...store.generations import StoreError, read_state
 from ...store.tables import HOST
 from .. import INTERRUPTED

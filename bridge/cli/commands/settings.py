@@ -10,8 +10,8 @@ from click.core import ParameterSource
 from click.shell_completion import get_completion_class
 
 from ...settings.config import BY_NAME, ONE_SHOT, OPTIONS, config_path
-from ...settings.host import host_commands
-from ...settings.options import Paths, origin_of
+from ...settings.host import Paths, host_commands
+from ...settings.options import origin_of
 from .. import COMPLETE_VARIABLE, PROGRAM
 from ..command import command, json_option
 from ..terminal import print_result

@@ -13,7 +13,7 @@ from ...provision.service import UNIT, install_service, is_service_of, remove_se
 from ...provision.setup import LIBRARY, Setup
 from ...provision.setup import download as download_into
 from ...settings.config import config_path
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ...system.locks import holder
 from ..authoring.worktree import default_key_file
 from ..command import command, path_option

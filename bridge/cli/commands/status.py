@@ -15,7 +15,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.text import timestamp, visible
 from ...provision.hostsources import check_directory_host
 from ...provision.readiness import build_problem
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ...store.generations import StoreError, read_state
 from ...store.tables import HOST, Tables
 from ...system.locks import is_held

@@ -17,7 +17,7 @@ from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import timestamp, visible
 from ...protocol.wire import structure, unstructure
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ...store.generations import read_state
 from ...store.tables import DAEMON_PREFIX, HOST, Tables
 from ..command import EXIT_STATUS, command

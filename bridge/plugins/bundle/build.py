@@ -31,7 +31,7 @@ from ...datadir.paths import (
 from ...protocol import limits
 from ...protocol.errors import forget_traceback
 from ...protocol.text import shown
-from ...settings.options import Paths
+from ...settings.host import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify

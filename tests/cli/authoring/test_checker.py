@@ -17,7 +17,7 @@ from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.tree.tree import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
 from bridge.protocol.wire import unstructure
-from bridge.settings.options import Paths
+from bridge.settings.host import Paths
 
 from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package

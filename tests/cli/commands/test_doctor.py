@@ -15,7 +15,7 @@ from bridge.approval.prompts import denied
 from bridge.cli.checkup import Level
 from bridge.cli.commands import doctor
 from bridge.cli.terminal import CommandError
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ...directories import fresh_directory
 from ...e2e.daemon import HomeCase, run, running, set_up, started

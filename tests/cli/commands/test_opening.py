@@ -11,7 +11,7 @@ from bridge.cli.commands import opening
 from bridge.cli.commands.opening import prepare_demo, typed_name
 from bridge.cli.terminal import CommandError
 from bridge.daemon.listening import StartError
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ...directories import fresh_directory
 from ...reactors import brief_reactor

@@ -11,8 +11,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.provision.npm import SetupError
 from bridge.provision.removal import published
 from bridge.provision.service import install_service
-from bridge.settings.host import load_profile
-from bridge.settings.options import locate
+from bridge.settings.host import load_profile, locate
 
 from ...npm import esbuild, setup_options
 from ...provision.systemctl import SystemctlCase, unit_of
@@ -61,7 +60,7 @@ class CommandTests(CommandTestCase):
         # The usual one is named as well: the service is recognised by it.
         usual = evolve(load_profile("reference").directories, data=str(self.data.root))
         profile = evolve(load_profile("reference"), directories=usual)
-        with mock.patch("bridge.settings.options.load_profile", return_value=profile):
+        with mock.patch("bridge.settings.host.load_profile", return_value=profile):
             self.setup(*given)
         self.assertEqual(install.mock_calls, [mock.call(self.data, self.where)] * 2)
         install.side_effect = SetupError("--service: no")

@@ -12,8 +12,7 @@ from bridge.cli.command import NoDaemonError
 from bridge.cli.commands.status import Overview, problems_of
 from bridge.cli.session import Session, connect, other_daemons
 from bridge.datadir.paths import DataDir
-from bridge.settings.host import load_profile
-from bridge.settings.options import locate
+from bridge.settings.host import load_profile, locate
 from bridge.settings.values import Address
 from bridge.system.locks import acquire
 

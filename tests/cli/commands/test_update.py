@@ -12,7 +12,7 @@ from bridge.cli.commands.plugins import look, show, update_all
 from bridge.cli.session import Session
 from bridge.cli.terminal import ProgressLine
 from bridge.protocol.errors import BridgeError, Code
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 PLACE = locate("reference", None, None)
 NEWS = {"commit": "c", "summary": "Release 1.1.0", "time": 1}

@@ -14,8 +14,7 @@ from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.bundle.sources import Sources
 from bridge.plugins.tree.tree import Tree, read_tree
-from bridge.settings.host import HostProfile, load_profile
-from bridge.settings.options import Paths
+from bridge.settings.host import HostProfile, Paths, load_profile
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild

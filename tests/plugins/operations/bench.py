@@ -58,8 +58,7 @@ from bridge.services.plugins import (
     Pushes,
     UpdateParams,
 )
-from bridge.settings.host import load_profile
-from bridge.settings.options import Paths
+from bridge.settings.host import Paths, load_profile
 from bridge.store.store import Store
 from bridge.system.files import remove
 

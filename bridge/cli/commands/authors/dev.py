@@ -28,7 +28,7 @@ from ....protocol.errors import BridgeError
 from ....protocol.limits import DEV_POLL_SECONDS, TREE_DEPTH
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
-from ....settings.options import Paths
+from ....settings.host import Paths
 from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree

@@ -25,8 +25,7 @@ from ....protocol.errors import BridgeError, Prefix
 from ....protocol.strictjson import dumps
 from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
-from ....settings.host import HostProfile
-from ....settings.options import Paths
+from ....settings.host import HostProfile, Paths
 from ...authoring.programs import git
 from ...authoring.worktree import GIT_FOLDER, HOST_LINK, OBJECT_FORMAT, is_work_tree
 from ...command import command, prefix_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ....protocol.wire import unstructure
-from ....settings.options import Paths
+from ....settings.host import Paths
 from ...authoring import worktree
 from ...authoring.checker import check_plugin
 from ...authoring.releases import PARTS, Repository

@@ -16,7 +16,7 @@ import click
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.tree import SIGNATURE_FILE, verify_tree
 from ....protocol.text import iso_time
-from ....settings.options import Paths
+from ....settings.host import Paths
 from ...authoring import worktree
 from ...authoring.programs import typed_git
 from ...command import command, directory_argument, json_option, path_option

@@ -16,7 +16,7 @@ from bridge.pagelog.pagefile import Follower
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.protocol.wire import structure
 from bridge.services.linking import WorkTree
-from bridge.settings.options import locate
+from bridge.settings.host import locate
 
 from ....directories import fresh_directory, write_files
 from ....plugins.clone.clones import run_git
