@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
-from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -217,15 +216,15 @@ class Osc:
             still is.
         """
         self._check(params.port)
-        holding = self._listener.hold(caller, params.port)
+        started = self._listener.hold(caller, params.port)
         # Watched only now: a page that has gone already leaves what is held first.
         caller.on_close(self._ended)
-        return ListenResult(ok=True, port=params.port, started=await holding)
+        return ListenResult(ok=True, port=params.port, started=started)
 
     @method(AnyParams, StopResult)
     async def stop(self, params: AnyParams, caller: Caller) -> StopResult:
         """Release this page's lease at once; the last lease closes the port."""
-        return StopResult(ok=True, stopped=await self._listener.release(caller))
+        return StopResult(ok=True, stopped=self._listener.release(caller))
 
     @method(AnyParams, Status)
     async def status(self, params: AnyParams) -> Status:
@@ -239,32 +238,29 @@ class Osc:
             held = structure(kept, KeptLease)
         except BridgeError:  # none was, or another version wrote it
             return
-        if held.port not in self._reserved_ports:
-            most, now = limits.OSC_LEASE_SECONDS, self._now()
-            left = [min(most, until - now) for until in held.left if until > now]
-            leases = [most] * held.leases + left
-            restoring = self._listener.restore(held.port, leases)
-            restoring.addErrback(self._not_restored)
-
-    def _not_restored(self, failure: Failure) -> None:
-        failure.trap(BridgeError)
-        self._log.warn(
-            "no page receives OSC until one listens, or the port is free: {why}",
-            why=failure.getErrorMessage(),
-        )
+        if held.port in self._reserved_ports:
+            return
+        most, now = limits.OSC_LEASE_SECONDS, self._now()
+        left = [min(most, until - now) for until in held.left if until > now]
+        try:
+            self._listener.restore(held.port, [most] * held.leases + left)
+        except BridgeError as e:
+            why = "no page receives OSC until one listens, or the port is free: {why}"
+            self._log.warn(why, why=e)
 
     def _write_down(self) -> None:
         """Keep what pages hold, for the next start; no caller waits for it."""
-        port, leases = self._listener.port, self._listener.leases
+        listener = self._listener
+        port = listener.port
         # The leases are gone, and pages may still call; or the port is waited for.
-        if self._closed or (leases and port is None):
+        if self._closed or (listener.is_leased and port is None):
             return
         edit: Edit = Remove(_NAMESPACE, _KEY)
-        if port is not None and leases:
+        if port is not None and listener.is_leased:
             # A program by HTTP may hold it too: one more than pages can come back.
             most, now = limits.SOCKETS_AUTHENTICATED, self._now()
-            left = [round(now + seconds) for seconds in leases.left][:most]
-            held = min(len(leases) - len(leases.left), most)
+            left = [round(now + seconds) for seconds in listener.left][:most]
+            held = min(len(listener.holders), most)
             edit = Put(_NAMESPACE, _KEY, unstructure(KeptLease(port, held, left)))
         self._store.commit([edit]).addErrback(self._not_written, edit)
 
@@ -275,27 +271,24 @@ class Osc:
     def joined(self, page: Caller) -> None:
         """Pass a lease that another page has left to one that has authenticated."""
         page.on_close(self._ended)
-        self._listener.adopt(page).addErrback(self._hold_failed)
+        self._listener.adopt(page)
 
-    def close(self) -> Deferred[Any]:
+    def close(self) -> None:
         """Close both ports; what pages held is kept."""
         self._closed = True
-        return gatherResults([self._listener.close(), self._sender.close()])
+        self._listener.close()
+        self._sender.close()
 
     def _check(self, port: int) -> None:
         if port in self._reserved_ports:
             raise bad_request("port: not the daemon's own, nor the overlay's")
 
     def _ended(self, caller: Caller) -> None:
-        # A command does not come back, and its lease would pass to a page.
-        listener = self._listener
-        leave: Callable[[object], Deferred[Any]] = (
-            listener.release_later if caller.is_page else listener.release
-        )
-        leave(caller).addErrback(self._hold_failed)
-
-    def _hold_failed(self, failure: Failure) -> None:
-        self._log.failure("a lease on the OSC port could not be passed on", failure)
+        if caller.is_page:
+            self._listener.release_later(caller)
+        else:
+            # A command does not come back, and its lease would pass to a page.
+            self._listener.release(caller)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))

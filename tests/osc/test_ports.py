@@ -6,12 +6,11 @@ from typing import Any
 from unittest import mock
 
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.osc.packets import Argument, Kind, Message, encode
-from bridge.osc.ports import Listener, PortLeases, Sender
+from bridge.osc.ports import Listener, Sender
 from bridge.protocol.errors import BridgeError, Code
 
 from ..ports import free_udp_port
@@ -44,60 +43,86 @@ class FailureTests(TestCase):
         self.assert_unavailable(b"x" * 70_000)
 
 
-class HoldsTests(SynchronousTestCase):
-    def setUp(self) -> None:
-        self.clock = Clock()
-        self.lengths: list[int] = []
-        self.leases = PortLeases(
-            self.clock, lambda: self.lengths.append(len(self.leases))
-        )
-
-    def test_leaving_without_a_hold(self) -> None:
-        """Nothing is left for anybody."""
-        self.leases.release_later("a")
-        self.assertFalse(self.leases)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
-    def test_each_adopts_one(self) -> None:
-        """Of several, the one left last; the other waits for the next holder."""
-        for name, seconds in (("a", 100), ("b", 100)):
-            self.leases.add(name)
-            self.leases.release_later(name)
-            self.clock.advance(seconds)
-        self.leases.adopt("b2")
-        self.clock.advance(99)
-        self.assertEqual(len(self.leases), 2)
-        self.clock.advance(1)
-        self.assertEqual(self.lengths, [1])
-        self.assertTrue(self.leases.remove("b2"))
-
-    def test_attack_reconnecting_for_ever(self) -> None:
-        """A page that reloads again and again has one lease, and leaves one."""
-        self.leases.add(0)
-        for number in range(100):
-            self.leases.release_later(number)
-            self.leases.adopt(number + 1)
-            self.leases.add(number + 1)
-            self.assertEqual(len(self.leases), 1)
-        self.leases.release_later(100)
-        self.assertEqual(len(self.clock.getDelayedCalls()), 1)
-
-    def test_who_holds_adopts_nothing(self) -> None:
-        """A lease that was left stays for one that has none."""
-        for name in ("a", "b"):
-            self.leases.add(name)
-        self.leases.release_later("a")
-        self.leases.adopt("b")
-        self.assertEqual(len(self.leases), 2)
-        self.leases.adopt("c")
-        self.assertTrue(self.leases.remove("c"))
-
-
 class TimedReactor(Clock):
     """The real reactor's ports, with time that a test advances."""
 
     def adoptDatagramPort(self, *arguments: Any) -> Any:
         return reactor.adoptDatagramPort(*arguments)
+
+
+def assert_free(port: int) -> None:
+    """Bind a port, which fails while anything listens on it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", port))
+
+
+class LeasesTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.clock = TimedReactor()
+        self.lengths: list[int] = []
+        self.listener = Listener(
+            self.clock, lambda _: None, lambda: self.lengths.append(self.leases())
+        )
+        self.addCleanup(self.listener.close)
+        self.port = free_udp_port()
+
+    def leases(self) -> int:
+        return len(self.listener.holders) + len(self.listener.left)
+
+    def hold(self, *holders: object) -> None:
+        for holder in holders:
+            self.listener.hold(holder, self.port)
+
+    def test_leaving_without_a_hold(self) -> None:
+        """Nothing is left for anybody."""
+        self.listener.release_later("a")
+        self.assertFalse(self.listener.is_leased)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_each_adopts_one(self) -> None:
+        """Of several, the one left last; the other waits for the next holder."""
+        for name, seconds in (("a", 100), ("b", 100)):
+            self.hold(name)
+            self.listener.release_later(name)
+            self.clock.advance(seconds)
+        self.listener.adopt("b2")
+        self.clock.advance(99)
+        self.assertEqual(self.leases(), 2)
+        del self.lengths[:]
+        self.clock.advance(1)
+        self.assertEqual(self.lengths, [1])
+        self.assertTrue(self.listener.release("b2"))
+
+    def test_attack_reconnecting_for_ever(self) -> None:
+        """A page that reloads again and again has one lease, and leaves one."""
+        self.hold(0)
+        for number in range(100):
+            self.listener.release_later(number)
+            self.listener.adopt(number + 1)
+            self.hold(number + 1)
+            self.assertEqual(self.leases(), 1)
+        self.listener.release_later(100)
+        self.assertEqual(len(self.clock.getDelayedCalls()), 1)
+
+    def test_who_holds_adopts_nothing(self) -> None:
+        """A lease that was left stays for one that has none."""
+        self.hold("a", "b")
+        self.listener.release_later("a")
+        self.listener.adopt("b")
+        self.assertEqual(self.leases(), 2)
+        self.listener.adopt("c")
+        self.listener.release("c")
+        self.assertEqual(self.leases(), 1)
+
+    def test_left_by_all(self) -> None:
+        """The port is closed, and free, when the last lease has expired."""
+        self.hold("a")
+        self.listener.release_later("a")
+        self.clock.advance(299)
+        self.assertEqual(self.listener.port, self.port)
+        self.clock.advance(1)
+        self.assertIsNone(self.listener.port)
+        assert_free(self.port)
 
 
 class ListenerTests(TestCase):
@@ -113,13 +138,9 @@ class ListenerTests(TestCase):
     def send(self, datagram: bytes, host: str = "127.0.0.1") -> None:
         self.socket.sendto(datagram, (host, self.port))
 
-    def assert_free(self, port: int) -> None:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-            other.bind(("127.0.0.1", port))
-
     async def test_receives(self) -> None:
         """Messages are heard and counted; what is no OSC is counted alone."""
-        self.assertTrue(await self.listener.hold("a", self.port))
+        self.assertTrue(self.listener.hold("a", self.port))
         for datagram in (b"junk", b"/a" * 4100, b"", encode(HELLO)):
             self.send(datagram)
         await until(lambda: self.heard)
@@ -129,7 +150,7 @@ class ListenerTests(TestCase):
 
     async def test_many_at_once(self) -> None:
         """Hundreds of values are kept while the reactor is busy with something else."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         for _ in range(400):
             self.send(encode(HELLO))
         receiver = self.listener.receiver
@@ -137,7 +158,7 @@ class ListenerTests(TestCase):
 
     async def test_attack_empty_datagrams(self) -> None:
         """One datagram is read per turn, and none where only is sent from."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         receiver = self.listener.receiver
         for _ in range(3):
             self.send(b"")
@@ -148,11 +169,11 @@ class ListenerTests(TestCase):
         sender = Sender(reactor)
         sender.send(b"x", self.port)
         self.assertNotIn(sender._port, reactor.getReaders())
-        await sender.close()
+        sender.close()
 
     async def test_error_of_one_datagram(self) -> None:
         """It is logged, and the next one is received."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         receiver = self.listener.receiver
         receiver.pacing.push = mock.Mock(side_effect=ZeroDivisionError)
         self.send(encode(HELLO))
@@ -163,56 +184,42 @@ class ListenerTests(TestCase):
 
     async def test_attack_from_another_machine(self) -> None:
         """Only 127.0.0.1 is bound: other addresses of this machine do not reach it."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         self.send(encode(HELLO), "127.0.0.2")
         await deferLater(reactor, 0.01)
         self.assertEqual(self.heard, [])
 
     async def test_another_port(self) -> None:
         """It replaces the first, which is free then; who held that holds this."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         first, self.port = self.port, free_udp_port()
-        self.assertTrue(await self.listener.hold("b", self.port))
-        self.assert_free(first)
-        self.assertFalse(await self.listener.release("b"))
+        self.assertTrue(self.listener.hold("b", self.port))
+        assert_free(first)
+        self.assertFalse(self.listener.release("b"))
         self.send(encode(HELLO))
         await until(lambda: self.heard)
-        self.assertTrue(await self.listener.release("a"))
+        self.assertTrue(self.listener.release("a"))
 
     async def test_busy_port(self) -> None:
         """A taken port is ``unavailable``; what was listened on is kept, and held."""
-        await self.listener.hold("a", self.port)
+        self.listener.hold("a", self.port)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.bind(("127.0.0.1", 0))
-            error: Any = await self.assertFailure(
-                self.listener.hold("b", other.getsockname()[1]), BridgeError
-            )
+            taken = other.getsockname()[1]
+            error = self.assertRaises(BridgeError, self.listener.hold, "b", taken)
         self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertFalse(await self.listener.hold("a", self.port))
+        self.assertFalse(self.listener.hold("a", self.port))
         self.send(encode(HELLO))
         await until(lambda: self.heard)
-        self.assertFalse(await self.listener.release("b"))
-        self.assertTrue(await self.listener.release("a"))
+        self.assertFalse(self.listener.release("b"))
+        self.assertTrue(self.listener.release("a"))
 
-    async def test_left_while_it_is_opened(self) -> None:
-        """A lease left before it was there is left to the next all the same."""
-        await self.listener.hold("a", free_udp_port())
-        asked: list[Deferred[Any]] = [
-            self.listener.release("a"),
-            self.listener.hold("b", self.port),
-            self.listener.release_later("b"),
-            self.listener.adopt("b2"),
-        ]
-        await gatherResults(asked)
-        self.clock.advance(300)
-        self.assertTrue(await self.listener.release("b2"))
-
-    async def test_close(self) -> None:
+    def test_close(self) -> None:
         """It is closed for all, also for those who left; nothing is waited for."""
-        await self.listener.hold("a", self.port)
-        await self.listener.hold("b", self.port)
-        await self.listener.release_later("a")
-        await self.listener.close()
+        self.listener.hold("a", self.port)
+        self.listener.hold("b", self.port)
+        self.listener.release_later("a")
+        self.listener.close()
         self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assert_free(self.port)
+        assert_free(self.port)
         self.assertIsNone(self.listener.receiver)
