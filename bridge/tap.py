@@ -24,8 +24,7 @@ from .protocol.wire import unstructure
 from .settings.config import Config, ConfigError
 from .settings.host import Paths, locate
 from .settings.options import config_of, daemon_command, origin_of, parsed, refusing
-from .system.files import is_user
-from .system.locks import is_held
+from .system.files import is_held, is_user
 from .system.processes import end_once, prepare_process
 from .system.reactor import run_once, steady_reactor
 from .system.supervision import report_failure, supervisor

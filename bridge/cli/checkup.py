@@ -33,8 +33,7 @@ from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
 from ..store.tables import Tables
-from ..system.files import is_own
-from ..system.locks import is_held
+from ..system.files import is_held, is_own
 from .session import UNASKED, connect, listens_on, other_daemons
 from .terminal import counted
 

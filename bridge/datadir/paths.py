@@ -19,8 +19,7 @@ from attrs import field
 
 from ..classes import frozen
 from ..protocol.errors import UserError
-from ..system.files import has_owners, is_own, sync_directory, write_new
-from ..system.locks import Lock, acquire
+from ..system.files import Lock, acquire, has_owners, is_own, sync_directory, write_new
 from .ownership import NotOwnError, check, check_above, check_tree, make_directories
 
 LOOPBACK: Final = "127.0.0.1"
@@ -209,7 +208,7 @@ class DataDir:
         listen there by now, and a command that finds the lock held would send it the
         token.
 
-        :raise LockedError: Another process holds it; see ``bridge.system.locks``.
+        :raise LockedError: Another process holds it; see ``bridge.system.files``.
         :raise DataDirError: It can't be acquired.
         """
         try:

@@ -18,7 +18,7 @@ from ..provision.hostsources import check_directory_host
 from ..settings.host import Paths
 from ..store.generations import read_state
 from ..store.store import Store
-from ..system.locks import LockedError
+from ..system.files import LockedError
 
 
 def token(paths: Paths, rotate: bool) -> str:

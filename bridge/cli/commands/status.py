@@ -18,7 +18,7 @@ from ...provision.readiness import build_problem
 from ...settings.host import Paths
 from ...store.generations import StoreError, read_state
 from ...store.tables import HOST, Tables
-from ...system.locks import is_held
+from ...system.files import is_held
 from ..command import (
     EXIT_STATUS,
     NO_DAEMON,

@@ -23,8 +23,15 @@ from ...datadir.ownership import check_publishable, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
-from ...system.files import read_bounded, remove, sync_directory, sync_files
-from ...system.locks import LockedError, acquire, acquire_directory
+from ...system.files import (
+    LockedError,
+    acquire,
+    acquire_directory,
+    read_bounded,
+    remove,
+    sync_directory,
+    sync_files,
+)
 
 INFO_FILE: Final = "info.json"
 """What the bundle was built of."""

@@ -18,7 +18,7 @@ from twisted.internet.task import Clock, deferLater
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.protocol import limits
 from bridge.settings.host import load_profile
-from bridge.system.locks import acquire_directory
+from bridge.system.files import acquire_directory
 
 from ...directories import fresh_directory, planted
 from ...threads import Threads
