@@ -23,7 +23,7 @@ from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.candidate import Pin
 from ..plugins.operations.changes import InstallResult, PluginChanges, UpdateResult
 from ..plugins.operations.jobs import End, Job, Jobs, Outcome, Progress, Request
-from ..plugins.operations.rebuild import Rebuild
+from ..plugins.operations.settlement import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Preview, Previewer

@@ -9,10 +9,9 @@ from twisted.internet.defer import maybeDeferred
 from ..daemon.controlsocket import announce_token
 from ..datadir.token import make_token, read_or_make_token
 from ..plugins.bundle.build import Builder, Report
-from ..plugins.installed.exchange import Journal
+from ..plugins.installed.exchange import Journal, recover
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.settlement import recover
 from ..plugins.tree.tree import Verified
 from ..provision.hostsources import check_directory_host
 from ..settings.host import Paths

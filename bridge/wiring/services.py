@@ -28,15 +28,14 @@ from ..http.target import AddressPolicy
 from ..plugins.bundle.build import Builder
 from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
-from ..plugins.installed.exchange import Journal
+from ..plugins.installed.exchange import Journal, notice_of, recover
 from ..plugins.installed.records import Trust, read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher
 from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
-from ..plugins.operations.rebuild import Rebuild
-from ..plugins.operations.settlement import InstalledSet, notice_of, recover
+from ..plugins.operations.settlement import InstalledSet, Rebuild
 from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Previewer, Reach
 from ..plugins.upstream.updates import Updates

@@ -15,7 +15,7 @@ import bridge.plugins.operations.changes
 import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.services
-from bridge.plugins.installed.exchange import Journal
+from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import removal
 from bridge.store.store import Store
 
@@ -106,8 +106,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
     async def nothing(*_: Any) -> None:
         return None
 
-    settlement = bridge.plugins.operations.settlement
-    installed = settlement.InstalledSet
+    installed = bridge.plugins.operations.settlement.InstalledSet
     changes = bridge.plugins.operations.changes
     trust, wiring = bridge.plugins.installed.records.Trust, bridge.wiring.services
     return {
@@ -119,7 +118,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-insisted": (Store, "insist", commit),
         "not-journalled": (Journal, "begin", lambda *_: None),
         "not-settled": (installed, "settle", nothing),
-        "not-taken-back": (settlement, "_take_back", lambda *_: None),
+        "not-taken-back": (Exchange, "take_back", lambda *_: None),
         "settings-kept": (changes, "removal", lambda name: removal(name)[:1]),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }

@@ -35,9 +35,11 @@ from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import Text, one_of, structure, unstructure
+from ...store.store import Store
 from ...store.tables import Edit
 from ...system.files import read_bounded, sync_directory, sync_files
 from .records import KEYS, RECORDS, Entries, Former
+from .trees import Trees
 
 _OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
 _TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")
@@ -101,6 +103,10 @@ class Exchange:
             for former in self.before
             if former.ns != KEYS or former.key in keys
         ]
+
+    def take_back(self, store: Store) -> None:
+        """Let nothing of it be read from now on; see ``Store.insist``."""
+        store.insist(self.rollback_edits(store)).addErrback(lambda _: None)
 
     def do(self, directory: Path) -> None:
         """
@@ -220,3 +226,48 @@ class Journal:
     def tidy(self) -> None:
         """Remove what a crash left while the journal was being written."""
         self._path.with_name(self._path.name + ".tmp").unlink(missing_ok=True)
+
+
+def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
+    """
+    Restore either the old or the new set completely.  Blocks.
+
+    What can be read is that set when this returns.  The journal stays: the bundle is
+    still to be built.  Doing all of it again, after another crash, comes to the same.
+
+    :return: What was under way; ``None`` when nothing was, or only a state that is lost
+        knew whether it has happened: then the tree is left in place.
+    :raise JournalError: It can't be understood, or the trees can't be moved.  They
+        are as they were, and nothing was removed.
+    """
+    journal.tidy()
+    exchange = journal.read()
+    if exchange is not None:
+        is_lost = store.is_new and exchange.is_done(store)
+        try:
+            if is_lost:
+                exchange.undo(trees.directory)
+                journal.end()
+            else:
+                exchange.settling(store)(trees.directory)
+        except OSError as e:
+            raise JournalError(
+                f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be "
+                f"settled: {e.strerror or 'something is in the way in plugins/'}"
+            ) from None
+        if is_lost:
+            exchange = None
+        elif not exchange.is_done(store):
+            # Also when the state was restored, as its previous generation may not be.
+            exchange.take_back(store)
+    trees.sweep()
+    return exchange
+
+
+def notice_of(exchange: Exchange, store: Store) -> str:
+    """Return the text for the operator about an operation that was recovered."""
+    became = "finished" if exchange.is_done(store) else "rolled back"
+    return (
+        f"the {exchange.op} of {exchange.plugin_id} was interrupted, and was {became}; "
+        "the bundle is built again"
+    )

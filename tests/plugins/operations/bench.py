@@ -33,8 +33,7 @@ from bridge.plugins.operations.candidate import Candidate, CandidateFetcher, Pin
 from bridge.plugins.operations.changes import PluginChanges
 from bridge.plugins.operations.jobs import Job, Jobs, Request
 from bridge.plugins.operations.prompting import Prompting
-from bridge.plugins.operations.rebuild import Rebuild
-from bridge.plugins.operations.settlement import InstalledSet
+from bridge.plugins.operations.settlement import InstalledSet, Rebuild
 from bridge.plugins.tree.manifest import Manifest, load_manifest
 from bridge.plugins.tree.tree import (
     Signed,

@@ -22,8 +22,8 @@ from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
 from bridge.plugins.bundle.build import Report
+from bridge.plugins.installed.exchange import recover
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
 from bridge.store.tables import Put
 

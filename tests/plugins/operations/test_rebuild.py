@@ -5,9 +5,9 @@ from typing import Any
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
+from bridge.plugins.installed.exchange import recover
 from bridge.plugins.installed.records import read_records, recorded
 from bridge.plugins.installed.trees import PluginList
-from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
 from bridge.protocol.wire import unstructure

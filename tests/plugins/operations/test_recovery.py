@@ -8,8 +8,12 @@ from unittest import mock
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.installed.exchange import Exchange, JournalError
-from bridge.plugins.operations.settlement import notice_of, recover
+from bridge.plugins.installed.exchange import (
+    Exchange,
+    JournalError,
+    notice_of,
+    recover,
+)
 from bridge.protocol.errors import BridgeError, Code
 
 from ...disk import going_wrong
