@@ -25,9 +25,8 @@ from .settings.config import Config, ConfigError
 from .settings.host import Paths, locate
 from .settings.options import config_of, daemon_command, origin_of, parsed, refusing
 from .system.files import is_held, is_user
-from .system.processes import end_once, prepare_process
+from .system.processes import end_once, prepare_process, report_failure, supervisor
 from .system.reactor import run_once, steady_reactor
-from .system.supervision import report_failure, supervisor
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 

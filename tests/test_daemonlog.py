@@ -22,7 +22,7 @@ from bridge.daemonlog import (
 )
 from bridge.datadir.paths import DataDir
 from bridge.protocol.limits import DAEMON_LOG_BYTES
-from bridge.system.supervision import to_journal
+from bridge.system.processes import to_journal
 
 from .directories import fresh_directory
 

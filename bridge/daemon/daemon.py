@@ -31,13 +31,13 @@ from ..settings.host import Paths
 from ..settings.values import Address, UnixAddress
 from ..sinks.fanout import Fanout
 from ..system.processes import (
+    Supervisor,
     ends_with_terminal,
     map_large_blocks,
     on_hangup,
-    stop,
     trim,
 )
-from ..system.supervision import Supervisor
+from ..system.reactor import stop
 from ..web.guard import FollowedToken
 from ..web.websocket.sockets import BridgeFactory
 from .controlsocket import ControlSocket

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..system.supervision import SOCKET, report_failure
+from ..system.processes import SOCKET, report_failure
 from . import config
 from .config import Config, ConfigError, Option
 from .host import Names, load_profile

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from twisted.internet.defer import maybeDeferred
+from twisted.internet.error import ReactorNotRunning
 from twisted.python.failure import Failure
 
-from .processes import end_once, stop
+from .processes import end_once
 
 T = TypeVar("T")
 
@@ -29,6 +31,12 @@ def steady_reactor() -> Any:
     steady: Any = reactor
     steady.seconds = time.monotonic
     return steady
+
+
+def stop(reactor: Any) -> None:
+    """Stop a reactor, which may be stopping."""
+    with suppress(ReactorNotRunning):
+        reactor.stop()
 
 
 def run_once(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:

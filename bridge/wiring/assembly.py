@@ -40,7 +40,7 @@ from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.store import Store
 from ..system.files import Lock, LockedError, name_holder
-from ..system.supervision import supervisor, to_journal
+from ..system.processes import supervisor, to_journal
 from ..web.guard import FollowedToken, Guard
 from ..web.site import GuardedSite, Routes
 from ..web.websocket.conversation import SharedContext

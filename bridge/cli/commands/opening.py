@@ -29,8 +29,8 @@ from ...settings.config import Config
 from ...settings.host import Paths, locate
 from ...settings.options import daemon_command, parsed
 from ...system.files import holder, is_held
-from ...system.processes import ends_with_terminal, on_hangup, stop
-from ...system.reactor import run_once, steady_reactor
+from ...system.processes import ends_with_terminal, on_hangup
+from ...system.reactor import run_once, steady_reactor, stop
 from .. import PROGRAM
 from ..command import command, page_port_option
 from ..forge import address, make_authority, publish_sample, start_forge
