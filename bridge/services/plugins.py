@@ -22,7 +22,7 @@ from ..plugins.installed.records import KeyEntry, Record, Trust, read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
 from ..plugins.operations.candidate import Pin
 from ..plugins.operations.changes import InstallResult, PluginChanges, UpdateResult
-from ..plugins.operations.jobs import End, Job, Jobs, Outcome, Progress, Request
+from ..plugins.operations.jobs import End, Job, Jobs, Progress, Request
 from ..plugins.operations.settlement import Rebuild
 from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
@@ -357,15 +357,14 @@ class PluginService:
         return OperationList([self._entry(one) for one in self._jobs.recent()])
 
     def _entry(self, job: Job) -> OperationEntry:
-        outcome = job.outcome
-        error = outcome.error if outcome else None
+        error = job.error
         return OperationEntry(
             **asdict(job.progress(), recurse=False),
             started_at=job.started_at,
-            ended_at=outcome.at if outcome else None,
-            outcome=outcome.end if outcome else None,
+            ended_at=job.ended_at,
+            outcome=job.outcome,
             error=Refusal(error.code, error.message) if error else None,
-            result=_answer(outcome) if outcome else None,
+            result=_answer(job),
         )
 
     @method(OperationParams, NoResult)
@@ -515,8 +514,8 @@ class PluginService:
         return NoResult()
 
 
-def _answer(outcome: Outcome) -> dict[str, Any] | None:
-    """Return what the method of an operation has answered, unless that was an error."""
-    if outcome.error is not None:
+def _answer(job: Job) -> dict[str, Any] | None:
+    """Return what the method of an operation that is done has answered."""
+    if job.outcome is not End.DONE:
         return None
-    return {} if outcome.result is None else unstructure(outcome.result)
+    return {} if job.result is None else unstructure(job.result)

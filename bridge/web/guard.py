@@ -104,9 +104,9 @@ class FollowedToken:
         known = hmac.compare_digest(self._token.encode("ascii"), offered)
         return known and self._defect is None
 
-    def reveal(self) -> str:
-        """Return the last token there was, to keep it out of logs."""
-        return self._token
+    def secrets(self) -> tuple[str]:
+        """Return what no log may contain: the last token there was."""
+        return (self._token,)
 
     def look(self) -> None:
         """Look at the status of the file, and read it if that has changed."""

@@ -80,9 +80,6 @@ def assemble(
     store = Store.open(data.state, threads.disk.call)
     hub = Hub()
 
-    def secrets() -> list[str]:
-        return [token.reveal()]
-
     desktop = Notifications(reactor, os.environ)
     client = HttpClient(reactor, threads.fetches.call)
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
@@ -100,7 +97,7 @@ def assemble(
     listening = inherited_socket() or _bound(config.listen)
     file, discarded = open_page_log(config, data)
     kept, not_kept = open_daemon_log(data)
-    logs = Logs(file, threads.logs.call, reactor, core.now, secrets)
+    logs = Logs(file, threads.logs.call, reactor, core.now, token.secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     fanout, finish = make_services(core, logs, not_for_osc)
     notices = opened, discarded, not_kept, store.notice, renewed, plugins.notice
@@ -151,8 +148,8 @@ def assemble(
         reopen=logs.reopen,
         finish=[*finish, *plugins.finish, *last],
         release=lock.release,
-        output=make_log_output(reactor, config, twistd, secrets),
-        observer=Observer(config.log, secrets, [kept, pushed]),
+        output=make_log_output(reactor, config, twistd, token.secrets),
+        observer=Observer(config.log, token.secrets, [kept, pushed]),
         supervisor=notified,
     )
 

@@ -210,7 +210,7 @@ class FollowedTests(TokenCase):
             self.assertIn(why, line)
             self.assertEqual(self.logged(), [])
             self.assertFalse(self.token.matches(self.first))
-        self.assertEqual(self.token.reveal(), self.first.decode())
+        self.assertEqual(self.token.secrets(), (self.first.decode(),))
         self.path.chmod(0o600)
         self.assertEqual(self.logged(), ["the pairing token can be used again"])
         self.assertTrue(self.token.matches(self.first))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from attrs import field
+from attrs import evolve, field
 from twisted.internet.defer import Deferred, DeferredSemaphore, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
@@ -53,13 +53,13 @@ def moved(detail: str) -> BridgeError:
     return plugin_error(Prefix.MOVED, detail)
 
 
-@frozen
+@frozen(eq=False)
 class Candidate:
     """
     A clone that passed every check.
 
     :ivar root: Its temporary directory; removed unless it is moved.
-    :ivar tree: Its files, as they were checked.
+    :ivar tree: Its files, as they were checked; without those of one that is kept.
     :ivar signed: The author's signature; the key may not be trusted.
     """
 
@@ -74,14 +74,6 @@ class Candidate:
     def pin(self) -> Pin:
         """What identifies exactly this tree."""
         return Pin(self.commit, self.signed.digest)
-
-
-@frozen(eq=False)
-class _Kept:
-    url: str
-    pin: Pin
-    root: Path
-    manifest: Manifest
 
 
 @define(eq=False)
@@ -101,7 +93,7 @@ class CandidateFetcher:
     _clock: IReactorTime
     _now: Callable[[], float]
     _in_thread: InThread
-    _kept: Expiring[_Kept] = field(init=False)
+    _kept: Expiring[Candidate] = field(init=False)
     _removed: Deferred[Any] = field(factory=lambda: succeed(None), init=False)
     _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(limits.CLONES_AT_ONCE), init=False
@@ -119,21 +111,15 @@ class CandidateFetcher:
 
         :return: Until when, in milliseconds since the epoch.
         """
-        checked = candidate.manifest
-        kept = _Kept(candidate.url, candidate.pin, candidate.root, checked)
-        self._kept.keep(kept, at_most=1)
+        self._kept.keep(evolve(candidate, tree=Tree({})), at_most=1)
         return int((self._now() + limits.PREVIEW_KEPT_SECONDS) * 1000)
 
-    def kept_manifest(self, url: str, pin: Pin | None) -> Manifest | None:
-        """Return the manifest of a tree; ``None`` when it is not kept."""
-        kept = self._find_kept(url, pin)
-        return None if kept is None else kept.manifest
-
-    def _find_kept(self, url: str, pin: Pin | None) -> _Kept | None:
+    def kept(self, url: str, pin: Pin | None) -> Candidate | None:
+        """Return what is kept of a tree; ``None`` when nothing is."""
         same = (one for one in self._kept if (one.url, one.pin) == (url, pin))
         return next(same, None)
 
-    def _remove_kept(self, kept: _Kept) -> None:
+    def _remove_kept(self, kept: Candidate) -> None:
         self._removed = self._in_thread(remove, kept.root).addErrback(
             lambda failure: self._log.failure("a previewed tree stays", failure)
         )
@@ -164,10 +150,10 @@ class CandidateFetcher:
         :raise BridgeError: It was refused, or the operation has to end.  The
             operation removes what is left.
         """
-        kept = self._find_kept(url, pin)
+        kept = self.kept(url, pin)
         if kept is not None:
             self._kept.take(kept)
-            root, commit = kept.root, kept.pin.commit
+            root, commit = kept.root, kept.commit
             job.clones.append(root)
             job.reached(Step.CLONE, "Using what was previewed")
             # Nothing is known of what has happened to its files since.

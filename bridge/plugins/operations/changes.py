@@ -106,7 +106,8 @@ class PluginChanges(PluginOperations):
         :param url: Already checked.
         :param pin: The tree it has to be; any when it is ``None``.
         """
-        shown = self._fetcher.kept_manifest(url, pin)
+        kept = self._fetcher.kept(url, pin)
+        shown = None if kept is None else kept.manifest
         if shown is not None:
             await self._refuse_installed(shown.id, url)
         directory = str(self._trees.directory)

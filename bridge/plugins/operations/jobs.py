@@ -80,22 +80,6 @@ class End(StrEnum):
 
 
 @frozen
-class Outcome:
-    """
-    What an operation came to.
-
-    :ivar at: When, in milliseconds since the epoch.
-    :ivar result: What its body returned.
-    :ivar error: Why it was refused or cancelled; ``None`` when it is done.
-    """
-
-    end: End
-    at: int
-    result: Any = None
-    error: BridgeError | None = None
-
-
-@frozen
 class Request:
     """
     What is asked for, and by whom.
@@ -157,7 +141,9 @@ class Job:
     :ivar step: The last step it has reached.
     :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
-    :ivar outcome: ``None`` while it is under way.
+    :ivar ended_at: Milliseconds since the epoch; ``None`` while it is under way.
+    :ivar result: What its body returned, once it is done.
+    :ivar error: Why it was refused or cancelled.
     :ivar refs: The names by which it was joined.
     """
 
@@ -170,7 +156,9 @@ class Job:
     step: Step = Step.AWAITING_CONFIRMATION
     failed_at: Step | None = None
     message: str = ""
-    outcome: Outcome | None = None
+    ended_at: int | None = None
+    result: Any = None
+    error: BridgeError | None = None
     refs: set[str] = field(factory=set)
     _committing: bool = False
     _waiting: Deferred[Any] | None = None
@@ -181,6 +169,15 @@ class Job:
     def cancellable(self) -> bool:
         """Whether it can still be cancelled."""
         return not (self._committing or self.why_stopped or self.outcome)
+
+    @property
+    def outcome(self) -> End | None:
+        """How it ended; ``None`` while it is under way."""
+        if self.ended_at is None:
+            return None
+        if self.error is None:
+            return End.DONE
+        return End.CANCELLED if self.why_stopped else End.REFUSED
 
     def reached(
         self, step: Step, message: str, asking: Operation | None = None
@@ -265,9 +262,9 @@ class Job:
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, at: int) -> None:
         """Release every lock, the last acquired first, and answer who waits for it."""
-        self.outcome = outcome
+        self.ended_at = at
         while self._held:
             self._held.pop().release()
         self._ended.callback(None)
@@ -294,9 +291,9 @@ class Job:
         return self.ended().addCallback(lambda _: self._result())
 
     def _result(self) -> Any:
-        if self.outcome is not None and self.outcome.error is not None:
-            raise self.outcome.error
-        return self.outcome and self.outcome.result
+        if self.error is not None:
+            raise self.error
+        return self.result
 
 
 @define(eq=False)
@@ -403,20 +400,18 @@ class Jobs:
 
     async def _carry_out(self, job: Job, body: Callable[..., Awaitable[T]]) -> None:
         try:
-            result = await body(job, *job.request.subject)
+            job.result = await body(job, *job.request.subject)
             self._log.info("{op} is done", op=job.request.op)
-            outcome = Outcome(End.DONE, self.now_ms(), result)
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
             forget_traceback(e)
             forget_traceback(refusal)
             await self._remove_clones(job)
-            end = End.CANCELLED if job.why_stopped else End.REFUSED
-            outcome = Outcome(end, self.now_ms(), error=refusal)
+            job.error = refusal
         self._jobs.remove(job)
         ended = self._clock.seconds(), job
         self._ended = [*self._ended, ended][-limits.OUTCOMES :]
-        job.end(outcome)
+        job.end(self.now_ms())
         trim()
 
     async def _remove_clones(self, job: Job) -> None:

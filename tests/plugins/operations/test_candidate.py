@@ -205,9 +205,9 @@ class KeptCandidateTests(SynchronousTestCase):
             (GOOD, Pin("c" * 40, PIN.digest)),
             (GOOD, Pin(PIN.commit, "c" * 64)),
         ):
-            self.assertIsNone(self.fetcher.kept_manifest(url, pin))
-        self.assertIsNone(self.fetcher.kept_manifest(GOOD, None))
-        self.assertEqual(self.fetcher.kept_manifest(GOOD, PIN), MANIFEST)
+            self.assertIsNone(self.fetcher.kept(url, pin))
+        self.assertIsNone(self.fetcher.kept(GOOD, None))
+        self.assertEqual(self.fetcher.kept(GOOD, PIN).manifest, MANIFEST)
 
     def test_removed(self) -> None:
         """It goes when its time is over, for the next one, and by the next start."""

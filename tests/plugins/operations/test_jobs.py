@@ -18,7 +18,7 @@ from twisted.internet.defer import (
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.operations.jobs import End, Job, Jobs, Outcome, Request, cancelled
+from bridge.plugins.operations.jobs import End, Job, Jobs, Request, cancelled
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 from bridge.protocol.steps import Operation
@@ -55,7 +55,7 @@ class JobTests(SynchronousTestCase):
         holding = Deferred.fromCoroutine(self.job.hold(lock))
         self.job.interrupt(WHY)
         self.failureResultOf(holding, CancelledError)
-        self.job.end(Outcome(End.CANCELLED, 0))
+        self.job.end(0)
         self.assertTrue(lock.locked)
 
 
@@ -162,7 +162,7 @@ class OutcomeTests(JobsTestCase):
         """However many operations end, only the last ones are kept."""
         for number in range(OUTCOMES + 5):
             self.begin(succeed(number))
-        kept = [one.outcome and one.outcome.result for one in self.jobs.recent()]
+        kept = [one.result for one in self.jobs.recent()]
         self.assertEqual(kept, list(range(5, OUTCOMES + 5)))
 
     def test_attack_ref_of_another_request(self) -> None:
@@ -186,7 +186,7 @@ class EndTests(JobsTestCase):
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
-        self.assertEqual((job.outcome.end, job.outcome.error), (End.CANCELLED, error))
+        self.assertEqual((job.outcome, job.error), (End.CANCELLED, error))
         # What has ended, and what never was, can't be cancelled.
         for name in ("nothing", job.name):
             message = self.error(maybeDeferred(self.jobs.cancel, name)).message
