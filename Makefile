@@ -67,7 +67,7 @@ soak: $(VENV)/installed
 
 # In a clone, as it writes into the modules. make mutants MUTATED=web/guard takes minutes.
 MUTATED ?= protocol/budgets web/guard http/target plugins/tree/manifest \
-	plugins/tree/tree plugins/clone/files store/generations
+	plugins/tree/tree plugins/clone/files store/state
 COSMIC := $(CURDIR)/.cache/cosmic-ray/bin
 
 mutants: $(VENV)/installed

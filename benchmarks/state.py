@@ -14,8 +14,8 @@ from typing import Any
 from twisted.internet.defer import gatherResults
 
 from bridge.concurrency.threads import Pool
+from bridge.store.state import Put
 from bridge.store.store import Store
-from bridge.store.tables import Put
 from bridge.system.files import sync_directory
 
 from .table import Row

@@ -31,8 +31,7 @@ from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.setup import installed_bundler, runnable, sources_problem
 from ..settings.host import Paths
 from ..settings.values import Address
-from ..store.generations import Generations, RepairableError, StoreError, read_state
-from ..store.tables import Tables
+from ..store.state import Generations, RepairableError, StoreError, Tables, read_state
 from ..system.files import is_held, is_own
 from .session import UNASKED, connect, listens_on, other_daemons
 from .terminal import counted

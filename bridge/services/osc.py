@@ -23,8 +23,8 @@ from ..protocol.wire import (
     unstructure,
 )
 from ..rpc import Caller, Event, method
+from ..store.state import DAEMON_PREFIX, Edit, Put, Remove
 from ..store.store import Store
-from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(

@@ -12,8 +12,8 @@ from ..protocol import limits
 from ..protocol.strictjson import dumps
 from ..protocol.wire import PARTIAL, Check, Text, converter
 from ..rpc import NoResult, method
+from ..store.state import DAEMON_PREFIX, Put, Remove
 from ..store.store import Store
-from ..store.tables import DAEMON_PREFIX, Put, Remove
 
 _NOT_RESERVED: Final = Check(
     f"not starting with {DAEMON_PREFIX}, which is the daemon's",

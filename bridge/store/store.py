@@ -14,8 +14,7 @@ from twisted.logger import Logger
 from ..classes import define
 from ..concurrency.threads import InThread
 from ..protocol.errors import BridgeError, Code, shutting_down
-from .generations import Generations, NotDurableError
-from .tables import Edit, Tables
+from .state import Edit, Generations, NotDurableError, Tables
 
 
 @define(eq=False, repr=False)

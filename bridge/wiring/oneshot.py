@@ -15,7 +15,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.tree.tree import Verified
 from ..provision.hostsources import check_directory_host
 from ..settings.host import Paths
-from ..store.generations import read_state
+from ..store.state import read_state
 from ..store.store import Store
 from ..system.files import LockedError
 

@@ -15,8 +15,8 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 from bridge.rpc import Hub
 from bridge.services.osc import Osc
+from bridge.store.state import Put
 from bridge.store.store import Store
-from bridge.store.tables import Put
 from tests.directories import fresh_directory
 from tests.disk import ALL, full, going_wrong
 from tests.osc.liblo import oscsend

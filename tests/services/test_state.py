@@ -2,8 +2,8 @@ from twisted.internet.defer import execute
 
 from bridge.protocol.errors import Code
 from bridge.services.state import State
+from bridge.store.state import Put
 from bridge.store.store import Store
-from bridge.store.tables import Put
 from tests.directories import fresh_directory
 from tests.disk import full, going_wrong
 

@@ -12,14 +12,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
-from bridge.store.generations import Generations, StoreError, read_state
+from bridge.store.state import Generations, Put, Remove, StoreError, read_state
 from bridge.store.store import Store
-from bridge.store.tables import Put, Remove
 
 from ..directories import fresh_directory, planted
 from ..disk import ALL, full, going_wrong
 from ..threads import Threads
-from .test_tables import edited, edits
+from .test_state import edited, edits
 
 
 class StoreCase(SynchronousTestCase):

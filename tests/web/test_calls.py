@@ -6,8 +6,8 @@ from twisted.internet.task import Clock
 
 import bridge
 from bridge.services.state import State
+from bridge.store.state import Put
 from bridge.store.store import Store
-from bridge.store.tables import Put
 
 from ..counting import calls_of
 from ..directories import fresh_directory

@@ -34,7 +34,7 @@ from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.host import Paths
 from ...settings.options import click_option
 from ...settings.values import Address
-from ...store.generations import StoreError, read_state
+from ...store.state import StoreError, read_state
 from ...system.files import open_regular
 from ...system.reactor import run_once, steady_reactor
 from .. import checkup

@@ -16,8 +16,7 @@ from ...protocol.text import PLUGIN_ID, nearest, timestamp, visible
 from ...protocol.wire import structure
 from ...settings.config import HOST_OPTIONS, ConfigError
 from ...settings.host import HostProfile, locate
-from ...store.generations import StoreError, read_state
-from ...store.tables import HOST
+from ...store.state import HOST, StoreError, read_state
 from .. import INTERRUPTED
 from ..command import REFUSED, plain, prefix_of, refusal_fields
 from ..session import Session, daemon_command

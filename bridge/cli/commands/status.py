@@ -16,8 +16,7 @@ from ...protocol.text import timestamp, visible
 from ...provision.hostsources import check_directory_host
 from ...provision.readiness import build_problem
 from ...settings.host import Paths
-from ...store.generations import StoreError, read_state
-from ...store.tables import HOST, Tables
+from ...store.state import HOST, StoreError, Tables, read_state
 from ...system.files import is_held
 from ..command import (
     EXIT_STATUS,

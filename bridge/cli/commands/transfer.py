@@ -18,8 +18,7 @@ from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import timestamp, visible
 from ...protocol.wire import structure, unstructure
 from ...settings.host import Paths
-from ...store.generations import read_state
-from ...store.tables import DAEMON_PREFIX, HOST, Tables
+from ...store.state import DAEMON_PREFIX, HOST, Tables, read_state
 from ..command import EXIT_STATUS, command
 from ..session import Session, connect
 from ..terminal import CommandError, print_line, reported, write_private

@@ -35,8 +35,8 @@ from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import Text, one_of, structure, unstructure
+from ...store.state import Edit
 from ...store.store import Store
-from ...store.tables import Edit
 from ...system.files import read_bounded, sync_directory, sync_files
 from .records import KEYS, RECORDS, Entries, Former
 from .trees import Trees

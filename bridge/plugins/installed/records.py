@@ -18,7 +18,7 @@ from ...classes import define, frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID, timestamp
 from ...protocol.wire import Text, camel, structure, unstructure
-from ...store.tables import HOST, Edit, Put, Remove
+from ...store.state import HOST, Edit, Put, Remove
 
 if TYPE_CHECKING:
     from ..tree.tree import Signed

@@ -12,8 +12,8 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Operation, Step
+from ...store.state import Edit, Remove
 from ...store.store import Store
-from ...store.tables import Edit, Remove
 from ..clone.server import check_url
 from ..installed.exchange import Exchange
 from ..installed.records import (

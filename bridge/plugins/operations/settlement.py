@@ -38,8 +38,8 @@ from ...protocol.errors import (
 from ...protocol.limits import BUILD_AGAIN_SECONDS, BUILD_END_SECONDS
 from ...protocol.steps import Operation, Step
 from ...protocol.text import in_line
+from ...store.state import Edit
 from ...store.store import Store
-from ...store.tables import Edit
 from ...system.files import remove
 from ..bundle.build import Builder, Report
 from ..installed.exchange import Exchange, Journal, make_durable

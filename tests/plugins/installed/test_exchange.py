@@ -13,7 +13,7 @@ from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
 from bridge.plugins.installed.records import KEYS, RECORDS, Former, former
 from bridge.protocol.steps import Operation
-from bridge.store.tables import Edit, Put, Remove
+from bridge.store.state import Edit, Put, Remove
 from bridge.system.files import remove
 
 from ...directories import fresh_directory, planted, read_files, write_files

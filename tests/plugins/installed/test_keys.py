@@ -8,7 +8,7 @@ from bridge.plugins.installed.records import KEYS, MARKS
 from bridge.plugins.tree.tree import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
-from bridge.store.tables import Put
+from bridge.store.state import Put
 
 from ..operations.bench import OperationTestCase
 

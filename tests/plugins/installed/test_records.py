@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed import records
-from bridge.store.tables import Edit, Put, Remove
+from bridge.store.state import Edit, Put, Remove
 
 from ...strategies import loose
 from ..operations.bench import OperationTestCase

@@ -25,7 +25,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.exchange import recover
 from bridge.plugins.installed.records import read_records
 from bridge.protocol.errors import BridgeError
-from bridge.store.tables import Put
+from bridge.store.state import Put
 
 from ...directories import IN_MEMORY, read_files
 from ...disk import ALL, Plan, going_wrong, in_a_child

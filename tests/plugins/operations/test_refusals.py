@@ -8,7 +8,7 @@ from twisted.logger import capturedLogs, formatEvent
 from bridge.plugins.installed.records import KEYS, MARKS, Record
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import Code, clone_failed
-from bridge.store.tables import Put, Remove
+from bridge.store.state import Put, Remove
 
 from ...waiting import in_memory
 from .bench import (

@@ -14,8 +14,7 @@ from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Record, read_records
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
-from bridge.store.generations import Generations, NotDurableError
-from bridge.store.tables import Put
+from bridge.store.state import Generations, NotDurableError, Put
 
 from .bench import KEY, NEW, OTHER_KEY, OTHER_SEED, OperationTestCase, url_of
 

@@ -5,7 +5,7 @@ import shutil
 from bridge.approval.prompts import denied
 from bridge.plugins.installed.records import KEYS, MARKS, RECORDS
 from bridge.protocol.errors import BridgeError
-from bridge.store.tables import Put
+from bridge.store.state import Put
 
 from .bench import KEY, NOW, OperationTestCase, steps, url_of
 

@@ -8,7 +8,7 @@ from bridge.plugins.installed.records import KEYS, MARKS, RECORDS, Record, recor
 from bridge.plugins.operations.candidate import Pin
 from bridge.protocol.limits import OUTCOMES
 from bridge.protocol.wire import unstructure
-from bridge.store.tables import Put
+from bridge.store.state import Put
 from bridge.system.files import remove
 
 from ..clone.remotes import FakeRemotes, new_commits
