@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .protocol.limits import KIB
-
-SHORT_BYTES: Final = 64 * KIB
 _TEXT: Final = 0x81  # the last piece of a text, which is also the first
 _MASKED: Final = 0x80
 _TWO_BYTES, _EIGHT_BYTES = 126, 127

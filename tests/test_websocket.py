@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.websocket import SHORT_BYTES, head, parse_text_frame
+from bridge.websocket import head, parse_text_frame
 
 from .rawsocket import TEXT, frame
 from .web.websocket.test_socket import REQUEST, RawCase
@@ -53,9 +53,3 @@ class SameTests(RawCase):
             self.assertRaises(ZeroDivisionError, self.receive, frame(TEXT, payload))
         self.assertEqual(read, [b"1", b"2"])
         self.assertEqual(protocol.data, b"")
-
-    def test_large_answers_are_not_kept(self) -> None:
-        """One that is longer than ``SHORT_BYTES`` is written at once."""
-        protocol = self.transport.protocol
-        protocol.send_piece(b"x" * (SHORT_BYTES + 1), True, True)
-        self.assertGreater(len(self.transport.value()), SHORT_BYTES)

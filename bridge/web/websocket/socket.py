@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 from ...protocol import limits
 from ...protocol.errors import CloseCode, CloseReason, bad_request
 from ...protocol.strictjson import Size
-from ...websocket import SHORT_BYTES, QuietLog, head, masked, parse_text_frame
+from ...websocket import QuietLog, head, masked, parse_text_frame
 from ..request import last_refusal
 from .conversation import Conversation
 
@@ -56,7 +56,6 @@ class BridgeProtocol(WebSocketServerProtocol):
     _utf8: codecs.IncrementalDecoder | None = None
     _next_turn: IDelayedCall | None = None
     _lingering: IDelayedCall | None = None
-    _written: list[bytes] | None = None
 
     def onOpen(self) -> None:
         """Begin the conversation."""
@@ -78,13 +77,7 @@ class BridgeProtocol(WebSocketServerProtocol):
             return
         if self._next_turn is not None:
             return
-        self._written = []
-        try:
-            all_read = self._read_frames()
-        finally:
-            self._flush()
-            self._written = None
-        if not all_read:
+        if not self._read_frames():
             self.transport.pauseProducing()
             self._next_turn = self.factory.context.clock.callLater(0, self._take_turn)
 
@@ -131,29 +124,13 @@ class BridgeProtocol(WebSocketServerProtocol):
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """
-        Write a piece of a text, with those of the same turn, unless the socket closes.
+        Write a piece of a text, unless the socket closes.
 
         :param first: Whether it is the first (RFC 6455, 5.4); so ``last``.
         """
-        if self.state != self.STATE_OPEN:
-            return
         # sendMessage() would hold what we send to the limit on what we receive.
-        frame = head(len(piece), first, last) + piece
-        if self._written is None or len(frame) > SHORT_BYTES:
-            self._flush()
-            self.transport.write(frame)
-        else:
-            self._written.append(frame)
-
-    def _flush(self) -> None:
-        if self._written:
-            written, self._written = self._written, []
-            self.transport.write(b"".join(written))
-
-    def sendData(self, data: bytes, *rest: Any) -> None:
-        """Write a control frame, or the end of the handshake, in its turn."""
-        self._flush()
-        super().sendData(data, *rest)
+        if self.state == self.STATE_OPEN:
+            self.transport.write(head(len(piece), first, last) + piece)
 
     def _take_turn(self) -> None:
         self._next_turn = None

@@ -10,7 +10,6 @@ from zope.interface import directlyProvides
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
-from bridge.websocket import SHORT_BYTES
 
 from ...rawsocket import BINARY, PING, TEXT, close_frame, frame, text
 from ..stack import TOKEN, Stack, write_request
@@ -63,7 +62,7 @@ class TurnsTests(RawCase):
 
     def test_long_answer_after_a_short_one(self) -> None:
         """Answers of one turn leave in their order, however long they are."""
-        self.receive(echo("1", 1) + echo("2", 2 * SHORT_BYTES) + echo("3", 1))
+        self.receive(echo("1", 1) + echo("2", 2 * 65_536) + echo("3", 1))
         sent = self.transport.value()
         places = [sent.find(b'"id":"%d"' % number) for number in (1, 2, 3)]
         self.assertEqual(places, sorted(places))
