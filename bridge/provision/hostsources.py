@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
 from ..classes import frozen
-from ..datadir.ownership import write_files
-from ..datadir.paths import HOST_FILES, DataDir, DataDirError
+from ..datadir.paths import HOST_FILES, DataDir, DataDirError, write_files
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.strictjson import dumps, loads_unique

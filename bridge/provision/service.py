@@ -15,8 +15,13 @@ from typing import Final
 
 import platformdirs
 
-from ..datadir.ownership import NotOwnError, check_above, make_directories
-from ..datadir.paths import DataDir, write_atomically
+from ..datadir.paths import (
+    DataDir,
+    NotOwnError,
+    check_above,
+    make_directories,
+    write_atomically,
+)
 from ..protocol.text import visible
 from ..settings.host import Paths, is_usual
 from ..settings.values import Address

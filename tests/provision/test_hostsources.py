@@ -338,7 +338,7 @@ class InstallingTests(SourcesCase):
             self.assertEqual(read_files(self.root), before)
         full = OSError(28, "No space left on device")
         with (
-            mock.patch("bridge.datadir.ownership.write_file", side_effect=full),
+            mock.patch("bridge.datadir.paths.write_file", side_effect=full),
             self.assertRaises(OSError),
         ):
             install_sources(NEEDED, self.data, "1.0", force=False)

@@ -20,8 +20,14 @@ from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
 from ...classes import define
-from ...datadir.ownership import NotOwnError, check_tree, write_files
-from ...datadir.paths import HOST_FILES, DataDir, missing_files
+from ...datadir.paths import (
+    HOST_FILES,
+    DataDir,
+    NotOwnError,
+    check_tree,
+    missing_files,
+    write_files,
+)
 from ...plugins.bundle.build import Builder
 from ...plugins.esbuild.executable import BUNDLER_FILES, BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE

@@ -21,10 +21,10 @@ from twisted.logger import Logger
 from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
-from ...datadir.ownership import NotOwnError
 from ...datadir.paths import (
     TABLE_FILE,
     DataDirError,
+    NotOwnError,
     missing_files,
     write_atomically,
 )

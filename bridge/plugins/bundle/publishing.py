@@ -19,7 +19,7 @@ from typing import Final
 from attrs import field
 
 from ...classes import define
-from ...datadir.ownership import check_publishable, make_directories, write_file
+from ...datadir.paths import check_publishable, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads

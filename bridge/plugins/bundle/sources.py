@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ...classes import frozen
-from ...datadir.ownership import NotOwnError, check
-from ...datadir.paths import LINKED
+from ...datadir.paths import LINKED, NotOwnError, check
 from ...protocol.limits import BUILD_BUNDLE_BYTES
 from ...protocol.strictjson import dumps
 from ...protocol.text import shown

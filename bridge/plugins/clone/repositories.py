@@ -23,7 +23,7 @@ from twisted.python.failure import Failure
 
 from ...classes import frozen
 from ...concurrency.threads import Check, InThread, stoppable
-from ...datadir.ownership import write_files
+from ...datadir.paths import write_files
 from ...http.client import HttpClient
 from ...http.target import AddressPolicy
 from ...protocol import limits

@@ -10,7 +10,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from bridge.datadir import ownership
+from bridge.datadir import paths
 from bridge.protocol import limits
 from bridge.protocol.errors import forget_traceback
 
@@ -141,7 +141,7 @@ class SlowServerTests(CloneTestCase):
             written.append(place)
             time.sleep(0.05)
 
-        self.patch(ownership, "write_file", write)
+        self.patch(paths, "write_file", write)
         files = tree(*((FILE, b"%d" % n, blob(b"")) for n in range(30)))
         cloning = self.cloning(self.publish(blob(b""), files, commit(files)))
         await until(lambda: written)

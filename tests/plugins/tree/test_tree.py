@@ -10,7 +10,7 @@ from unittest import mock
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir import ownership
+from bridge.datadir import paths
 from bridge.plugins.tree import tree as module
 from bridge.plugins.tree.tree import (
     Signed,
@@ -83,7 +83,7 @@ class WriteTests(TreeTestCase):
     def test_written_and_read(self):
         """What was written is read again as it was; nobody else may read it."""
         root, tree = fresh_directory(self), Tree(VECTOR)
-        ownership.write_files(root, tree.files)
+        paths.write_files(root, tree.files)
         self.assertEqual(read_tree(root).files, tree.files)
         self.assertEqual((root / "src" / "a.ts").stat().st_mode & 0o777, 0o600)
         self.assertEqual((root / "src").stat().st_mode & 0o777, 0o700)
@@ -93,7 +93,7 @@ class WriteTests(TreeTestCase):
         root = fresh_directory(self)
         (root / "main.ts").symlink_to(root / "elsewhere")
         files = {"main.ts": b"x"}
-        self.assertRaises(FileExistsError, ownership.write_files, root, files)
+        self.assertRaises(FileExistsError, paths.write_files, root, files)
         self.assertFalse((root / "elsewhere").exists())
 
 
