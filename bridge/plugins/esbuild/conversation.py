@@ -38,6 +38,9 @@ from .executable import BINARY_NAME, VERSION, BundlerError, Executable
 _AT_ONCE: Final = 4
 """Requests under way: enough to keep two cores busy, few enough to bound memory."""
 
+_MOST_ITEMS: Final = 1000
+"""Of a list, which are what it reports; so many keep the reactor for about 50 ms."""
+
 _ERROR_BYTES: Final = 16 * KIB
 _CRASH: Final = re.compile(
     rb"^(?:fatal error: |panic: |(?=SIGSEGV: ))(?:runtime: )?(.*)$", re.MULTILINE
@@ -183,6 +186,8 @@ class Conversation(ProcessProtocol):
                 self._take(body)
         except PacketError as e:
             self._fail(self._not_pinned(f": {e}"))
+        except LimitError as e:
+            self._fail(e)
 
     def _take(self, body: memoryview) -> None:
         if not self._greeted:
@@ -335,6 +340,7 @@ def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
 
     :param body: Without its length; bytes in the value are views of it, if it is one.
     :raise PacketError: It is no whole packet.
+    :raise LimitError: It has a list that would take too long to read.
     """
     try:
         (head,) = _LENGTH.unpack_from(body)
@@ -371,6 +377,8 @@ def _decode_many(
     data: bytes | memoryview, at: int, count: int, is_map: bool
 ) -> tuple[list[Any] | dict[str, Any], int]:
     items, names = [], []
+    if count > _MOST_ITEMS and not is_map:
+        raise LimitError(f"esbuild reported more than {_MOST_ITEMS} problems")
     for _ in range(count):
         if is_map:
             start = at + _LENGTH.size

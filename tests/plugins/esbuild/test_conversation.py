@@ -157,6 +157,7 @@ class ConversationTests(TestCase):
             (many, {"memory_bytes": 48 * MIB}, "more than 48 MiB of memory"),
             (b"var a=1;" * 100_000, {"cpu_seconds": 1}, "too much processor time"),
             (many, {"output_bytes": 20_000}, "esbuild wrote more than it may"),
+            (b"let a\n" * 1002, {}, "esbuild reported more than 1000 problems"),
         )
         for text, limits, error in cases:
             asking = self.ask(text, **limits)
@@ -313,8 +314,9 @@ class PacketTests(SynchronousTestCase):
         """A count of more than there is makes nothing, and an unknown kind neither."""
         head = struct.pack("<I", 1)
         for kind in (3, 4, 5, 6):
+            error = LimitError if kind == 5 else PacketError
             body = head + bytes([kind]) + b"\xff\xff\xff\xff"
-            self.assertRaises(PacketError, read_packet, body)
+            self.assertRaises(error, read_packet, body)
         self.assertRaises(PacketError, read_packet, head + b"\x07" + b"\0" * 8)
 
     def test_attack_nesting(self) -> None:
