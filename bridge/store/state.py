@@ -28,7 +28,7 @@ from attrs import field
 from ..classes import frozen
 from ..datadir.paths import NotOwnError, check
 from ..protocol import limits
-from ..protocol.errors import BridgeError, UserError, bad_request
+from ..protocol.errors import BridgeError, Code, UserError, bad_request
 from ..protocol.strictjson import dumps, loads_own, loads_unique
 from ..system.files import NotRegularError, open_regular, sync_directory, write_new
 
@@ -141,16 +141,17 @@ def _member(key: str, value: Any) -> bytes:
     return dumps({key: value})[1:-1]
 
 
+_DAEMONS: Final = "the daemon's"
 _LIMITS = {
     "the page's": limits.STATE_FILE_BYTES,
     "the host's": limits.STATE_HOST_BYTES,
-    "the daemon's": limits.STATE_DAEMON_BYTES,
+    _DAEMONS: limits.STATE_DAEMON_BYTES,
 }
 
 
 def _part(ns: str) -> str:
     if ns.startswith(DAEMON_PREFIX):
-        return "the daemon's"
+        return _DAEMONS
     return "the host's" if ns == HOST else "the page's"
 
 
@@ -207,7 +208,7 @@ class Tables:
         :param limited: Whether the limits hold.
         :return: Itself, when nothing changed.
         :raise BridgeError: ``bad_request``: a value is not JSON, or a part of the
-            store that grew is over its limit.
+            store that grew is over its limit; ``internal`` if that is the daemon's.
         """
         namespaces, sizes = dict(self._namespaces), dict(self._sizes)
         for edit in edits:
@@ -237,9 +238,11 @@ class Tables:
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
             if before._sizes[part] < self._sizes[part] and self._sizes[part] + 1 > most:
-                raise bad_request(
-                    f"value: {part} values take at most {most} bytes in all"
-                )
+                # No caller has chosen the daemon's own.
+                is_own = part == _DAEMONS
+                code = Code.INTERNAL if is_own else Code.BAD_REQUEST
+                why = f"value: {part} values take at most {most} bytes in all"
+                raise BridgeError(code, why)
 
 
 def _size(namespace: Namespace | None) -> int:

@@ -85,9 +85,10 @@ class Store:
 
         :return: Fires when they are durable, and all that was made before them.
             Fails with ``BridgeError``: ``bad_request`` for a value that is not JSON
-            or does not fit, ``unavailable`` after ``close``; nothing of the edits is
-            left then.  ``internal`` when the file cannot be written: all that it
-            does not hold was undone.
+            or does not fit, ``internal`` for one of the daemon's own that does not,
+            ``unavailable`` after ``close``; nothing of the edits is left then.
+            ``internal`` when the file cannot be written: all that it does not hold
+            was undone.
         """
         if self._closed:
             return fail(shutting_down())

@@ -21,6 +21,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import loads
 from bridge.store import state
 from bridge.store.state import (
+    DAEMON_PREFIX,
     Generations,
     NotDurableError,
     Put,
@@ -97,7 +98,8 @@ class TablesTests(SynchronousTestCase):
 class RefusalTests(SynchronousTestCase):
     def refused(self, tables: Tables, *made: Any) -> BridgeError:
         error: BridgeError = self.assertRaises(BridgeError, tables.edited, made)
-        self.assertEqual(error.code, Code.BAD_REQUEST)
+        is_own = made[0].ns.startswith(DAEMON_PREFIX)
+        self.assertEqual(error.code, Code.INTERNAL if is_own else Code.BAD_REQUEST)
         return error
 
     def test_too_deep_for_the_file(self) -> None:

@@ -29,7 +29,6 @@ from ...concurrency.shares import SharedRuns
 from ...concurrency.threads import InThread
 from ...protocol.errors import (
     BridgeError,
-    Code,
     Prefix,
     plugin_error,
     shutting_down,
@@ -365,18 +364,10 @@ class InstalledSet(BuiltSet):
                 if exchange.new is not None:
                     self._rebuild.raise_if_closed()
                 await self._in_thread(exchange.do, self._trees.directory)
-                await self._record(edits)
+                await self._store.commit(edits)
             except Exception:
                 self._trees.unsettled.add(exchange.plugin_id)  # until ``settle``
                 raise
-
-    async def _record(self, edits: Sequence[Edit]) -> None:
-        try:
-            await self._store.commit(edits)
-        except BridgeError as e:
-            # What is too large is the daemon's own, so it is not the caller's fault.
-            code = Code.INTERNAL if e.code == Code.BAD_REQUEST else e.code
-            raise BridgeError(code, e.message) from None
 
     async def _build_with(self, plugin_id: str) -> None:
         """

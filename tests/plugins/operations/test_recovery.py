@@ -153,7 +153,7 @@ class RecoverTests(OperationTestCase):
         self.assertEqual({p["id"] for p in self.bench.pushed["progress"]}, {None})
         self.assertEqual(self.state(), self.before)
         (running,) = self.bench.jobs.recent()
-        self.assertEqual(running.outcome.error.code, Code.UNAVAILABLE)
+        self.assertEqual(running.error.code, Code.UNAVAILABLE)
         # Nor is it in the generation before.
         previous = self.bench.data.state.with_name("state.json.bak")
         self.assertEqual(previous.read_bytes(), self.bench.data.state.read_bytes())
