@@ -13,8 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..classes import define, frozen
-from ..concurrency.shares import Place, Shares
-from ..concurrency.timers import Expiring
+from ..concurrency import Expiring, Place, Shares
 from ..databases.reader import Param, Query, Reader
 from ..databases.results import Rows
 from ..protocol import limits

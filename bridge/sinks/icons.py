@@ -25,8 +25,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
-from ..concurrency.shares import Holder, Shares
-from ..concurrency.timers import Expiring
+from ..concurrency import Expiring, Holder, Shares
 from ..protocol import limits
 from ..protocol.errors import BridgeError
 

@@ -20,8 +20,7 @@ from twisted.logger import Logger
 
 from ...approval.prompts import host_of
 from ...classes import define, frozen
-from ...concurrency.threads import InThread
-from ...concurrency.timers import Expiring
+from ...concurrency import Expiring, InThread
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.steps import Step

@@ -25,8 +25,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define
-from ...concurrency.shares import SharedRuns
-from ...concurrency.threads import InThread
+from ...concurrency import InThread, SharedRuns
 from ...protocol.errors import (
     BridgeError,
     Prefix,

@@ -1,22 +1,163 @@
 """
-Places that callers share: each has its part, some are left for who comes next, the
-others wait in turn, and a holder that goes gives everything back.
+What goes on beside the reactor, in turn, and later.
+
+Pools of threads are for work that blocks.  Of places that callers share, each has its
+part, some are left for who comes next, the others wait in turn, and a holder that goes
+gives everything back.  A timer ends what has expired, and reports what was counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import field
-from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock, fail
+from twisted.internet.interfaces import (
+    IDelayedCall,
+    IReactorFromThreads,
+    IReactorTime,
+)
+from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
+from twisted.python.threadpool import ThreadPool
 
-from ..classes import define
-from ..protocol.errors import BridgeError, shutting_down, unavailable
+from .classes import define
+from .protocol.errors import BridgeError, forget_traceback, shutting_down, unavailable
 
 T = TypeVar("T")
+
+InThread = Callable[..., Deferred[Any]]
+"""Calls a function, with the arguments after it, in a thread; see ``Pool.call``."""
+
+NO_THREAD: Final = "the system has no room for another thread; end other programs"
+
+Check = Callable[[], None]
+"""Raises when the work in a thread is to end."""
+
+
+async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
+    """
+    Wait for work to end, even when cancelled meanwhile.
+
+    :param stop: Called on cancellation, to make the end come sooner.
+    :raise CancelledError: It was cancelled meanwhile; the result is lost.
+    """
+    outcome: list[T | Failure] = []
+    waiting: Deferred[None] = Deferred()
+    cancelled: CancelledError | None = None
+
+    def end(result: T | Failure) -> None:
+        outcome.append(result)
+        waiting.callback(None)
+
+    work.addBoth(end)
+    while not outcome:
+        try:
+            await waiting
+        except CancelledError as e:
+            cancelled = e
+            waiting = Deferred()
+            stop()
+    result = outcome[0]
+    if cancelled is not None:
+        if isinstance(result, Failure):
+            forget_traceback(result.value)
+        raise cancelled
+    if isinstance(result, Failure):
+        result.raiseException()
+    return result
+
+
+async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
+    """
+    Call ``work`` in a thread, and wait until it has ended even when cancelled; one that
+    waits for a thread ends at once then.
+
+    :param work: Calls what it receives now and then, which raises once this was
+        cancelled.
+    :return: What ``work`` returns.
+    :raise CancelledError: See ``settled``.
+    """
+    stop = threading.Event()
+
+    def check() -> None:
+        if stop.is_set():
+            raise CancelledError
+
+    begun = threading.Event()
+
+    def begin() -> T:
+        begun.set()
+        check()
+        return work(check)
+
+    working = in_thread(begin)
+
+    def end() -> None:
+        stop.set()
+        if not begun.is_set():
+            working.cancel()  # should it begin now, it ends at its first check
+
+    return await settled(working, end)
+
+
+@define(eq=False, repr=False)
+class Pool:
+    """
+    At most ``size`` threads, made when they are first needed.
+
+    Settings and log lines have a pool of their own, so that neither waits for a
+    clone that takes two minutes.
+    """
+
+    _reactor: IReactorFromThreads
+    _name: str
+    _size: int
+    _pool: ThreadPool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._pool = ThreadPool(0, self._size, self._name)
+
+    def start(self) -> None:
+        """Start working; earlier calls wait until then."""
+        self._pool.start()
+
+    def stop(self) -> None:
+        """Finish what was begun, and end the threads.  Blocks."""
+        self._pool.stop()
+
+    def call(self, f: Callable[..., T], *args: Any, **kwargs: Any) -> Deferred[T]:
+        """
+        Call ``f`` in a thread.
+
+        :return: Fires with what ``f`` returns or raises; fails with ``BridgeError``,
+            ``unavailable``: the system has no room for another thread, and none is
+            alive that will have time for it.
+        """
+        call = partial(deferToThreadPool, self._reactor, self._pool, f, *args, **kwargs)
+        try:
+            calling: Deferred[T] = call()
+        except RuntimeError:
+            # Twisted would wait at the end for what did not start.
+            self._pool.threads[:] = [one for one in self._pool.threads if one.ident]
+            if not self._pool.workers:
+                return fail(unavailable(NO_THREAD))
+            self._pool.max = self._pool.workers  # so it starts none, but lets it wait
+            calling = call()
+            self._pool.max = self._size
+        return calling.addErrback(_out_of_its_thread)
+
+
+def _out_of_its_thread(failure: Failure) -> Failure:
+    # Twisted keeps it in a frame of its own traceback: a cycle, with all that is there.
+    failure.tb = None
+    return Failure(failure.value)
+
 
 _GONE: Final[Any] = object()
 """The holder of what goes on when its own has gone."""
@@ -261,3 +402,108 @@ class SharedRuns(Generic[T]):
                 result = Failure()
             for waiter, _ in waiters:
                 waiter.callback(result)
+
+
+@define(eq=False, repr=False)
+class Expiring(Generic[T]):
+    """
+    What was used lately, in that order; one timer for all.
+
+    :ivar seconds: How long each is kept.
+    :ivar drop: Called with what expired.
+    """
+
+    _clock: IReactorTime
+    _seconds: float
+    _drop: Callable[[T], None]
+    _expiry: dict[T, float] = field(factory=dict, init=False)
+    _sweeping: IDelayedCall | None = field(default=None, init=False)
+
+    def __iter__(self) -> Iterator[T]:
+        """List what is kept, the last used first."""
+        return reversed(self._expiry)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether it is kept."""
+        return item in self._expiry
+
+    def keep(self, item: T, at_most: int | None = None) -> None:
+        """
+        Keep ``item`` from now on.
+
+        :param at_most: How many to keep; the oldest give way.
+        """
+        self._expiry.pop(item, None)
+        while at_most is not None and len(self._expiry) >= at_most:
+            self._drop_oldest()
+        self._expiry[item] = self._clock.seconds() + self._seconds
+        if self._sweeping is None:
+            self._sweep()
+
+    def take(self, item: T) -> None:
+        """Keep ``item`` no longer, without dropping it."""
+        del self._expiry[item]
+
+    def close(self) -> None:
+        """Drop them all."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        while self._expiry:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(iter(self._expiry))
+        del self._expiry[oldest]
+        self._drop(oldest)
+
+    def _sweep(self) -> None:
+        """Drop what has expired, and wait for the next."""
+        self._sweeping = None
+        while self._expiry:
+            wait = next(iter(self._expiry.values())) - self._clock.seconds()
+            if wait > 0:
+                self._sweeping = self._clock.callLater(wait, self._sweep)
+                return
+            self._drop_oldest()
+
+
+_SECONDS_BETWEEN: Final = 1.0
+
+
+@define(eq=False, repr=False)
+class ThrottledCounter:
+    """
+    Counts, and reports the counts at most once a second.
+
+    Counts in between are reported when that second is over.
+
+    :ivar _report: Called with each kind, and its count since the last call.
+    """
+
+    _clock: IReactorTime
+    _report: Callable[[str, int], None]
+    _counts: Counter[str] = field(factory=Counter, init=False)
+    _waiting: IDelayedCall | None = field(default=None, init=False)
+    _closed: bool = field(default=False, init=False)
+
+    def add(self, kind: str, number: int = 1) -> None:
+        """Count ``number`` more of a kind."""
+        self._counts[kind] += number
+        if self._waiting is None:
+            self._report_counts()
+
+    def close(self) -> None:
+        """Report what was not reported yet; later counts are reported at once."""
+        self._closed = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._report_counts()
+
+    def _report_counts(self) -> None:
+        self._waiting = None
+        counts, self._counts = self._counts, Counter()
+        if counts and not self._closed:
+            self._waiting = self._clock.callLater(_SECONDS_BETWEEN, self._report_counts)
+        for kind, count in counts.items():
+            self._report(kind, count)
