@@ -180,13 +180,10 @@ class CandidateFetcher:
     async def _check(
         self, job: Job, url: str, root: Path, tree: Tree, commit: str
     ) -> Candidate:
-        job.raise_if_stopping()
         job.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, tree, self._trees.profile)
-        job.raise_if_stopping()
         job.reached(Step.POLICY, "Scanning the sources")
         await self._scan(job, tree)
-        job.raise_if_stopping()
         job.reached(Step.SIGNATURE, "Verifying the author's signature")
         signed = await self._in_thread(
             verify_tree, tree, manifest.id, self._trees.profile, self._now()
@@ -216,7 +213,7 @@ class CandidateFetcher:
         if not self._places.tokens:
             job.reached(Step.CLONE, "Waiting for another clone to end")
         # A page sees that a slow host has not made the daemon hang.
-        reporting = LoopingCall(lambda: job.reached(Step.CLONE, job.message))
+        reporting = LoopingCall(job.report)
         reporting.clock = self._clock
         reporting.start(limits.CLONE_REPORT_SECONDS, now=False)
         try:

@@ -183,12 +183,18 @@ class Job:
         self, step: Step, message: str, asking: Operation | None = None
     ) -> None:
         """
-        Report a step to pages.
+        Report a step to pages, and go on to it.
 
         :param asking: What a prompt within this operation is about.
+        :raise BridgeError: See ``raise_if_stopping``.
         """
+        self.raise_if_stopping()
         self.step = step
         self.message = message
+        self.report(asking)
+
+    def report(self, asking: Operation | None = None) -> None:
+        """Report again to pages how far it is; see ``reached``."""
         self._watch(self.progress(asking))
 
     def progress(self, asking: Operation | None = None) -> Progress:

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,7 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.operations.jobs import End, Job, Jobs, Request, cancelled
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
-from bridge.protocol.steps import Operation
+from bridge.protocol.steps import Operation, Step
 
 from ...pages import Page
 from .bench import NOW
@@ -34,7 +35,8 @@ WHY = cancelled("the operation was cancelled")
 
 class JobTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.job = Job(ANY, mock.Mock())
+        self.watch = mock.Mock()
+        self.job = Job(ANY, self.watch)
 
     def test_interrupt(self) -> None:
         """What is waited for is cancelled, nothing goes on, the first reason stays."""
@@ -44,9 +46,11 @@ class JobTests(SynchronousTestCase):
         self.job.interrupt(cancelled("it was again"))
         self.failureResultOf(going, CancelledError)
         self.assertFalse(self.job.cancellable)
-        for go_on in (self.job.raise_if_stopping, self.job.commit):
+        step = partial(self.job.reached, Step.COMPARE, "Comparing")
+        for go_on in (self.job.raise_if_stopping, self.job.commit, step):
             error = self.assertRaises(BridgeError, go_on)
             self.assertIs(error, WHY)
+        self.assertEqual(self.watch.mock_calls, [])
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
         """A lock that was not acquired is not released, either."""
