@@ -14,8 +14,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..concurrency import Expiring, Place, Shares
-from ..databases.reader import Param, Query, Reader
-from ..databases.results import Rows
+from ..databases.reader import Param, Query, Reader, Rows
 from ..protocol import limits
 from ..protocol.errors import bad_request, unavailable
 from ..protocol.wire import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bridge.databases.results import Rows
+from bridge.databases.reader import Rows
 from bridge.protocol.strictjson import dumps
 
 PLACES = (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.reader import Query, Reader
+from bridge.databases.reader import Meter, Query, Reader
 from bridge.databases.statements import StatementAuthorizer
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES
@@ -555,3 +555,23 @@ class AttackTests(ReaderCase):
         for sql in ("SELECT * FROM odd", "SELECT * FROM odd, nope"):
             self.assertRaises(BridgeError, self.rows, sql)
         self.assertEqual(self.names(), [])
+
+
+class MeterTests(SynchronousTestCase):
+    def test_attack_values_that_count_for_nothing(self) -> None:
+        """Each value counts, and what is over the limit by a byte is refused."""
+        cases: list[tuple[Any, int]] = [
+            (None, 4),
+            (0, 20),
+            (-(2**53), 20),
+            (1.5, 20),
+            (b"", 32),
+            (b"x" * 31, 32 + 41),
+        ]
+        for value, size in cases:
+            Meter(True, size).value(value)
+            short = Meter(True, size - 1)
+            self.assertRaises(BridgeError, short.value, value)
+        Meter(False, 32).value(b"x" * 31)
+        Meter(True, 5).text(b"abc")
+        self.assertRaises(BridgeError, Meter(True, 4).text, b"abc")

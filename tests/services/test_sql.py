@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency import Pool
-from bridge.databases.results import Rows
+from bridge.databases.reader import Rows
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps
