@@ -5,7 +5,7 @@ import signal
 import socket
 from contextlib import AbstractContextManager
 
-from bridge.system.files import holder, is_held
+from bridge.system.files import is_held
 
 from ..waiting import wait_until
 from .browser import open_browser
@@ -14,6 +14,7 @@ from .daemon import (
     HomeCase,
     command,
     on_a_terminal,
+    printing,
     run,
     running,
     set_up,
@@ -71,11 +72,15 @@ class OpenTests(HomeCase):
     def test_attack_package_in_the_working_directory(self) -> None:
         """``open`` starts no Python that might import it: it is the daemon itself."""
         set_up(self.home)
-        with self.opened() as command:
-            command.wait_for("^Open  ")
-            self.assertEqual(holder(self.data / "lock"), command.process.pid)
-            command.stop(signal.SIGINT)
-        self.assertEqual(command.lines[-1], "Ctrl-C ends it.\n")
+        (self.home / "bridge.py").write_text("open('imported', 'w')")
+        line = command("open", *self.where, "--no-browser", "--page-port=0")
+        # As the command that is installed, this one does not look there.
+        safe = [line[0], "-P", *line[1:]]
+        with printing(safe, self.home, {"BRIDGE_LISTEN": "127.0.0.1:0"}) as shown:
+            shown.wait_for("^Open  ")
+            self.assertEqual(shown.stop(signal.SIGINT), 0)
+        self.assertEqual(shown.lines[-1], "Ctrl-C ends it.\n")
+        self.assertFalse((self.home / "imported").exists())
 
     def test_killed(self) -> None:
         """A daemon that it started does not outlive it, even when it is killed."""
