@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.datadir.paths import HOST_ENTRY
-from bridge.plugins.bundle.bundling import host_flags
+from bridge.plugins.bundle.bundling import Target
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees
 from bridge.plugins.tree.tree import key_id, read_signature
@@ -50,7 +50,7 @@ def alone(shop: Workshop) -> float:
     """Run the bundler alone, so that it does the same; the seconds it took."""
     out = shop.root / "out"
     names = [f"--outfile={out}/bundle.js", f"--metafile={out}/meta.json"]
-    flags = [one for one in host_flags(PROFILE) if one != "--metafile"]
+    flags = [one for one in Target.host(PROFILE).flags if one != "--metafile"]
     command = [str(shop.data.bin / "esbuild"), HOST_ENTRY, *flags, *names]
     begun = time.perf_counter()
     subprocess.run(command, cwd=shop.data.root, check=True, env={})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from bridge.plugins.bundle.bundling import host_flags
+from bridge.plugins.bundle.bundling import Target
 from bridge.plugins.policy.reading import marked_names
 from bridge.settings.host import load_profile
 
@@ -98,7 +98,7 @@ def _flags(out: Path) -> list[str]:
     """Return the arguments of the build, for many entries in place of the host's."""
     own = {"--metafile": None, "--sourcemap": None, "--log-level": "--log-level=error"}
     flags = [f"--outdir={out}", "--color=false"]
-    for one in host_flags(load_profile("reference")):
+    for one in Target.host(load_profile("reference")).flags:
         kept = own.get(one.partition("=")[0], one)
         flags += [kept] if kept is not None else []
     flags += [f"--define:{name}={PREFIX}{name}" for name in DEFINED]

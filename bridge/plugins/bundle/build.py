@@ -35,10 +35,9 @@ from ...settings.host import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
-from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
+from .bundling import BUILD_LIMITS, Bundling, Sources, Target
 from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, is_utf8
-from .publishing import INFO_FILE, Staging, replace_file
-from .sources import Sources, Table, Text, module_table, plugin_of, text_of, text_table
+from .publishing import INFO_FILE, Staging, Table, Text, plugin_of, replace_file
 
 # How long a build waits for another one, which may take 60 s; and how often it looks
 # whether that has ended.
@@ -246,12 +245,12 @@ class _BuildRun:
         if profile.has_texts:
             table = await self.texts(bundling)
         else:
-            table = module_table(self.directories)
+            table = Table.of_modules(self.directories)
         # The bundler gets it from memory, and looks up that it is there.
         self.sources.files[TABLE_FILE] = table.text
         place = self.builder.paths.data.root / TABLE_FILE
         await self.in_thread(replace_file, place, table.text)
-        bundle = await bundling.bundle(host_target(profile), table.imports)
+        bundle = await bundling.bundle(Target.host(profile), table.imports)
         for directory, size in bundle.map.shares.items():
             if plugin_of(directory) in self.needed:
                 _check_size(size)
@@ -271,10 +270,10 @@ class _BuildRun:
         texts: dict[str, Text] = {}
 
         async def alone(directory: str) -> None:
-            target = plugin_target(profile, directory)
+            target = Target.plugin(profile, directory)
             try:
                 made = await bundling.bundle(target)
-                text = await self.in_thread(text_of, made)
+                text = await self.in_thread(Text.of, made)
                 _check_size(text.size)
             except BuildError as e:
                 forget_traceback(e)
@@ -290,8 +289,8 @@ class _BuildRun:
             self.leave_out(largest, f"all take more than {most}, and it the most")
             del texts[largest]
         self.directories[:] = texts
-        realm = await bundling.bundle(realm_target(profile))
-        return await self.in_thread(text_table, texts, realm.script)
+        realm = await bundling.bundle(Target.realm(profile))
+        return await self.in_thread(Table.of_texts, texts, realm.script)
 
     def warn(self, bundle: Bundle) -> None:
         """Pass on what the bundler warned of."""

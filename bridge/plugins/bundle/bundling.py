@@ -1,11 +1,15 @@
 """
-What is asked of the bundler: the host's bundle, and those of plugins alone.
+What is asked of the bundler, and what it reads: the host's bundle, and those of plugins
+alone.
 
-Nothing of it is on the disk: outputs and metafile come back in the answer.
+It gets plugins and the table from memory: of a plugin what was verified, whatever is on
+the disk by then.  It reads the host from the disk.  Nothing that it makes is there:
+outputs and metafile come back in the answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -18,15 +22,25 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from attrs import field
 
 from ...classes import frozen
-from ...datadir.paths import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
+from ...datadir.paths import (
+    API_ENTRY,
+    HOST_ENTRY,
+    MADE,
+    REALM_ENTRY,
+    TABLE_FILE,
+    NotOwnError,
+    check,
+)
 from ...protocol import limits
 from ...protocol.text import printable, shown
 from ...settings.host import HostProfile
+from ...system.files import NotRegularError, read_bounded
 from ..esbuild.conversation import Conversation, Limits
 from ..policy.reading import (
     DATA_LOADERS,
@@ -43,7 +57,9 @@ from ..policy.reading import (
 )
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, BuildError, Bundle, Rules, check_map
-from .sources import Sources
+
+HOST: Final = "host/"
+PACKAGE: Final = "package.json"
 
 BUILD_LIMITS: Final = Limits(
     limits.BUILD_SECONDS,
@@ -91,19 +107,22 @@ HIDDEN: Final = (
 _MARK: Final = "$"
 _MINIFY: Final = "--minify"
 
-_AREAS: Final = ("host/", PLUGINS, MADE)
+_AREAS: Final = (HOST, PLUGINS, MADE)
 _QUOTED_CHARACTERS: Final = 160
 
 
-def host_flags(profile: HostProfile) -> list[str]:
-    """Return the flags of the host's bundle, which hosts are written for."""
-    return [
-        *_EVERY_BUNDLE,
-        _MINIFY,
-        "--sourcemap=linked",
-        f"--alias:{profile.api_module}=./{API_ENTRY}",
-        f"--alias:{profile.table_module}=./{TABLE_FILE}",
-    ]
+_FILE_BYTES: Final = limits.BUILD_BUNDLE_BYTES
+"""Of a file of the host, at most: a bundle holds more than one."""
+
+# By Yarn's list of packages the bundler would look for the host's: a build has none.
+_YARN: Final = (".pnp.data.json", ".pnp.cjs", ".pnp.js")
+
+# The kinds that an import may ask for by an attribute.
+_ASKED: Final = {"json": "json", "text": "text", "bytes": "binary"}
+
+# In the place of any other file: the check of what was read, or of the source map, will
+# refuse it, in better words, and nothing of it can be quoted.
+_NOTHING: Final = {"contents": b"module.exports = {}", "loader": "js"}
 
 
 @frozen
@@ -122,35 +141,150 @@ class Target:
     flags: Sequence[str]
     api_module: str | None = None
 
+    @classmethod
+    def host(cls, profile: HostProfile) -> Target:
+        """Return the host's bundle, whose flags hosts are written for."""
+        flags = [
+            *_EVERY_BUNDLE,
+            _MINIFY,
+            "--sourcemap=linked",
+            f"--alias:{profile.api_module}=./{API_ENTRY}",
+            f"--alias:{profile.table_module}=./{TABLE_FILE}",
+        ]
+        return cls(HOST_ENTRY, f"{profile.bundle_name}.js", flags)
 
-def host_target(profile: HostProfile) -> Target:
-    """Return the host's bundle."""
-    return Target(HOST_ENTRY, f"{profile.bundle_name}.js", host_flags(profile))
+    @classmethod
+    def realm(cls, profile: HostProfile) -> Target:
+        """Return what runs before a plugin that is a text."""
+        alias = f"--alias:{profile.api_module}=./{API_ENTRY}"
+        flags = [*_EVERY_BUNDLE, _MINIFY, "--sourcemap=external", alias]
+        return cls(REALM_ENTRY, "realm.js", flags)
+
+    @classmethod
+    def plugin(cls, profile: HostProfile, directory: str) -> Target:
+        """
+        Return the bundle of a plugin alone.
+
+        :param directory: The plugin's, below ``plugins/``.
+        """
+        path = f"{PLUGINS}{directory}"
+        flags = [
+            *_EVERY_BUNDLE,
+            "--global-name=plugin",
+            "--sourcemap=external",
+            # That of a minified build.
+            '--define:process.env.NODE_ENV="production"',
+        ]
+        entry, outfile = f"{path}/{ENTRY_FILE}", f"{path}/plugin.js"
+        return cls(entry, outfile, flags, profile.api_module)
 
 
-def realm_target(profile: HostProfile) -> Target:
-    """Return what runs before a plugin that is a text."""
-    alias = f"--alias:{profile.api_module}=./{API_ENTRY}"
-    flags = [*_EVERY_BUNDLE, _MINIFY, "--sourcemap=external", alias]
-    return Target(REALM_ENTRY, "realm.js", flags)
-
-
-def plugin_target(profile: HostProfile, directory: str) -> Target:
+@frozen
+class Sources:
     """
-    Return the bundle of a plugin alone.
+    The files of one build.
 
-    :param directory: The plugin's, below ``plugins/``.
+    :ivar root: The data directory's real path: the bundler knows files by theirs.
+    :ivar files: Those in memory, by their path relative to the root, with ``/``.
+    :ivar unreadable: Which of them are not UTF-8.
     """
-    path = f"{PLUGINS}{directory}"
-    flags = [
-        *_EVERY_BUNDLE,
-        "--global-name=plugin",
-        "--sourcemap=external",
-        # That of a minified build.
-        '--define:process.env.NODE_ENV="production"',
-    ]
-    entry, outfile = f"{path}/{ENTRY_FILE}", f"{path}/plugin.js"
-    return Target(entry, outfile, flags, profile.api_module)
+
+    root: str
+    files: dict[str, bytes]
+    unreadable: Collection[str] = ()
+
+    @property
+    def asked_for(self) -> str:
+        """
+        What the bundler asks for before it reads a file, as a regular expression: every
+        path outside of the host's directory, whose files it reads itself.
+        """
+        host = f"{self.root}{os.sep}{HOST[:-1]}{os.sep}"
+        # The syntax, Go's, has no negation: a path differs somewhere, or ends before.
+        differing = [
+            f"^{re.escape(host[:at])}([^{re.escape(letter)}]|$)"
+            for at, letter in enumerate(host)
+        ]
+        return "|".join(differing)
+
+    def reply(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer what the bundler asks while it builds."""
+        if asked["command"] == "on-resolve":
+            place = os.path.join(self.root, *API_TEXT.split("/"))
+            return {"id": asked["ids"][0], "path": place}
+        if asked["command"] != "on-load":
+            return {"errors": [], "warnings": []}
+        # It has found a file, and is going to read it.
+        path = asked["path"].removeprefix(self.root + os.sep).replace(os.sep, "/")
+        loaded: dict[str, Any] = {"id": asked["ids"][0]}
+        content = self.files.get(path)
+        kind = asked["with"].get("type")
+        # Sources of a map have to be UTF-8, and the bundler never ends writing the map
+        # of one whose last character is cut off.
+        if content is None or path in self.unreadable:
+            return loaded | _NOTHING
+        return loaded | {"contents": content, "loader": _ASKED.get(kind, "default")}
+
+    def read(self, path: str) -> bytes:
+        """
+        Read a file.
+
+        :param path: Relative to the root, with ``/``.
+        :raise BuildError: It is a link, or no file.
+        :raise OSError: There is none, or it can't be read.
+        """
+        content = self.files.get(path)
+        if content is not None:
+            return content
+        if not path.startswith(HOST):
+            raise FileNotFoundError(path)
+        try:
+            return read_bounded(f"{self.root}{os.sep}{path}", _FILE_BYTES)
+        except NotRegularError:
+            raise BuildError(f"{shown(path)} is not a regular file") from None
+
+    def check_above(self) -> None:
+        """
+        Check what the bundler reads in the directories above, too, and their names.
+
+        :raise BuildError: Naming a package that another user may have written, or a
+            list of packages; or the bundler would read other names.
+        """
+        if os.sep == "/" and "\\" in self.root:
+            raise BuildError(
+                f"the bundler reads each backslash in {shown(self.root)} as a slash; "
+                "choose another data directory"
+            )
+        folders = (Path(self.root), *Path(self.root).parents)
+        try:
+            for folder in folders:
+                check(folder / PACKAGE)
+        except NotOwnError as e:
+            raise BuildError(str(e)) from None
+        for path in (folder / name for folder in folders for name in _YARN):
+            if os.path.lexists(path):
+                raise BuildError(
+                    f"{path} says where packages are, and the host's would be looked "
+                    "for there; remove it, or choose another data directory"
+                )
+
+    def check_packages(self, inputs: Collection[str]) -> None:
+        """
+        Check that the packages of plugins' files are still those that were verified:
+        what an import leads to is looked up on the disk.
+
+        :param inputs: The files that were read.
+        :raise BuildError: Naming one that is another.
+        """
+        of_plugins = [path for path in inputs if path.startswith(PLUGINS)]
+        folders = {one for path in of_plugins for one in PurePosixPath(path).parents}
+        below = sorted(str(one) for one in folders if len(one.parts) > 1)
+        for path in (f"{folder}/{PACKAGE}" for folder in below):
+            found = None
+            with contextlib.suppress(OSError):
+                found = read_bounded(f"{self.root}{os.sep}{path}", _FILE_BYTES)
+            if found != self.files.get(path):
+                raise BuildError(f"{shown(path)} was changed during the build")
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The theme's folder during a build; what is published is in ``test_build``."""
+"""What a build writes; what is published is in ``test_build``."""
 
 import json
 import os
@@ -187,3 +187,15 @@ class CurrentTests(SynchronousTestCase):
         self.assertFalse(publishing.is_current(bundle, "2", ["first"], sources))
         info.write_text("not JSON")
         self.assertFalse(publishing.is_current(bundle, "2", ["first"], sources))
+
+
+class TableTests(SynchronousTestCase):
+    def test_attack_code_as_an_id(self):
+        """Nothing but an id becomes code, even if somebody forgot to check."""
+        table = publishing.Table
+        evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")
+        for name in (*evil, *(f".tmp-dev-{name}" for name in evil), ".tmp-aa"):
+            texts = {name: publishing.Text(b"", 0)}
+            for write in (table.of_modules, lambda names: table.of_texts(names, b"")):
+                error = self.assertRaises(ValueError, write, texts)
+                self.assertEqual(str(error), "not a plugin id", name)

@@ -12,7 +12,7 @@ from twisted.trial.unittest import TestCase
 from bridge.concurrency import InThread, Pool
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
-from bridge.plugins.bundle.sources import Sources
+from bridge.plugins.bundle.bundling import Sources
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.settings.host import HostProfile, Paths, load_profile
 

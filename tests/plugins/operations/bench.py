@@ -25,7 +25,7 @@ from bridge.approval.prompts import Prompt, denied, unavailable
 from bridge.concurrency import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.bundle.sources import plugin_of
+from bridge.plugins.bundle.publishing import plugin_of
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.records import Trust, read_records
 from bridge.plugins.installed.trees import Trees
