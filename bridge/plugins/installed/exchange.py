@@ -19,7 +19,6 @@ has not happened.  See docs/decisions/0085.  Everything here blocks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -79,14 +78,6 @@ class Exchange:
         happened when the journal is gone, after the build.
         """
         return self.new is None and self.is_recorded(store)
-
-    def settling(self, store: Entries) -> Callable[[Path], None]:
-        """
-        Return the function that moves the trees where they belong.
-
-        :return: ``do`` or ``undo``, however far either of them came before.
-        """
-        return self.do if self.is_done(store) else self.undo
 
     def rollback_edits(self, store: Entries) -> list[Edit]:
         """
@@ -242,13 +233,13 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
     journal.tidy()
     exchange = journal.read()
     if exchange is not None:
-        is_lost = store.is_new and exchange.is_done(store)
+        done = exchange.is_done(store)
+        is_lost = store.is_new and done
         try:
+            move = exchange.do if done and not is_lost else exchange.undo
+            move(trees.directory)
             if is_lost:
-                exchange.undo(trees.directory)
                 journal.end()
-            else:
-                exchange.settling(store)(trees.directory)
         except OSError as e:
             raise JournalError(
                 f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be "
@@ -256,7 +247,7 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
             ) from None
         if is_lost:
             exchange = None
-        elif not exchange.is_done(store):
+        elif not done:
             # Also when the state was restored, as its previous generation may not be.
             exchange.take_back(store)
     trees.sweep()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import starmap
-from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
 from attrs import evolve, field
@@ -282,17 +281,18 @@ class InstalledSet(BuiltSet):
         if exchange is None:
             return
         done = exchange.is_done(self._store)
-        move, is_built = None, False
+        moved = is_built = False
         try:
             async with self._trees.moving:
-                move = await self._settling(exchange, job, done=done)
-                if move is not None:
+                moved = await self._begin_settling(exchange, job, done=done)
+                if moved:
+                    move = exchange.do if done else exchange.undo
                     await self._in_thread(move, self._trees.directory)
                 self._trees.unsettled.discard(exchange.plugin_id)
         finally:
-            if move is not None:
+            if moved:
                 is_built = await self._publish(job if done else None)
-        if move is None:
+        if not moved:
             self._pending = None
             return
         await self._store.commit([])
@@ -300,20 +300,20 @@ class InstalledSet(BuiltSet):
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
 
-    async def _settling(
+    async def _begin_settling(
         self, exchange: Exchange, job: Job | None, *, done: bool
-    ) -> Callable[[Path], None] | None:
-        """Return what moves the trees where they belong; ``None``: none has moved."""
+    ) -> bool:
+        """Take back what was recorded, unless it is done; whether a tree may move."""
         if not done:
             # Until the trees are where they belong, nothing of the plugin is built.
             self._trees.unsettled.add(exchange.plugin_id)
             if exchange.is_recorded(self._store):
                 exchange.take_back(self._store)
         if not await self._in_thread(self._journal.exists):
-            return None
+            return False
         if not done and job is not None:
             job.roll_back()
-        return exchange.settling(self._store)
+        return True
 
     def resume(self, exchange: Exchange) -> None:
         """

@@ -203,9 +203,9 @@ class RecoverTests(OperationTestCase):
     def test_full_disk(self) -> None:
         """The start says why what was interrupted can't be settled."""
         self.interrupted_update()
-        full = mock.Mock(side_effect=OSError(28, os.strerror(28)))
+        full = OSError(28, os.strerror(28))
         with (
-            mock.patch.object(Exchange, "settling", return_value=full),
+            mock.patch.object(Exchange, "undo", side_effect=full),
             self.assertRaisesRegex(JournalError, f"settled: {os.strerror(28)}"),
         ):
             self.recover()
