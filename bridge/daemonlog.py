@@ -21,7 +21,7 @@ from .pagelog.pagefile import LogFileError, PageFile
 from .protocol.limits import DAEMON_LOG_BYTES, LOG_MESSAGE_CHARACTERS
 from .protocol.strictjson import dumps
 from .protocol.text import Secrets, redacted, timestamp, visible
-from .protocol.wire import Text, one_of, unstructure
+from .protocol.wire import one_of, string, unstructure
 from .settings.config import LOG_LEVELS
 from .system.files import write_all
 
@@ -285,7 +285,7 @@ class Line:
 
     level: Annotated[str, one_of(LOG_LEVELS)]
     scope: str
-    message: Annotated[str, Text(LOG_MESSAGE_CHARACTERS)]
+    message: Annotated[str, string(LOG_MESSAGE_CHARACTERS)]
     ts: int
 
 

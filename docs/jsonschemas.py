@@ -13,7 +13,7 @@ from orjson import Fragment
 
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
-from bridge.protocol.wire import AnyParams, Lenient, Schema, camel
+from bridge.protocol.wire import AnyParams, Schema, camel
 from bridge.rpc import summary_of
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -67,7 +67,7 @@ def rule_words(kind: Any) -> str:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         held, *rules = arguments
-        return joined([*(rule.describe() for rule in rules), rule_words(held)])
+        return joined([*(rule.words for rule in rules), rule_words(held)])
     if origin in (Union, types.UnionType):
         return joined(rule_words(one) for one in arguments)
     if origin is list:
@@ -161,9 +161,9 @@ class SchemaMaker:
     def _ruled(self, kind: Any, *rules: Any) -> Schema:
         made = self.of(kind)
         for rule in rules:
-            more = rule.schema()
-            if isinstance(rule, Lenient):
-                more = {**self.of(rule.kind), **more}
+            more = rule.keywords
+            if rule.accepted is not None:
+                more = {**self.of(rule.accepted), **more}
             made = merged(made, more)
         return made
 

@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.wire import Text
+from bridge.protocol.wire import string
 from bridge.rpc import (
     HTTP_CALLER,
     Caller,
@@ -28,7 +28,7 @@ from .strategies import SECRET
 class Tea:
     """A cup of it."""
 
-    leaf_kind: Annotated[str, Text(8)]
+    leaf_kind: Annotated[str, string(8)]
 
 
 @define

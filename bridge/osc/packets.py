@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..classes import frozen
 from ..protocol.limits import OSC_ARGUMENTS, OSC_BUNDLE_DEPTH, OSC_DATAGRAM_BYTES
 from ..protocol.strictjson import SAFE_INTEGER
-from ..protocol.wire import Check, Schema, patterns, whole
+from ..protocol.wire import Rule, Schema, whole
 
 Value = bool | int | float | str | None
 
@@ -218,7 +218,7 @@ _KINDS: Final[dict[str, tuple[tuple[type, ...], Schema]]] = {
             "exclusiveMaximum": _BEYOND_FLOAT,
         },
     ),
-    Kind.STRING: ((str,), {"type": "string", **patterns(whole(r"[^\u0000]*"))}),
+    Kind.STRING: ((str,), {"type": "string", "pattern": whole(r"[^\u0000]*")}),
 }
 """What a value of each kind may be, in Python and in JSON Schema."""
 
@@ -269,7 +269,7 @@ def _of_kind(kind: str, value: Schema) -> Schema:
     }
 
 
-OSC_ARGUMENT: Final = Check(
+OSC_ARGUMENT: Final = Rule(
     "a boolean, a number that fits in a 32-bit float, a string without NUL, "
     "or one of these (an integer of 32 bits for int) with its kind: "
     "{kind: bool, int, float or string, value}",

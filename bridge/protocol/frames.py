@@ -20,7 +20,7 @@ from ..classes import frozen
 from .errors import BridgeError, Code, bad_request, forget_traceback, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .strictjson import Size, dumps, is_bounded, loads
-from .wire import Text, structure, unstructure
+from .wire import string, structure, unstructure
 
 PROTOCOL: Final = "1.0"
 """
@@ -30,8 +30,8 @@ The minor number grows with what clients may ignore, the major number with anyth
 else; see docs/decisions/0003.
 """
 
-Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
-Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]
+Id = Annotated[str, string(REQUEST_ID_CHARACTERS, least=1)]
+Name = Annotated[str, string(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]
 
 
 @frozen

@@ -1,7 +1,7 @@
 """
 Plain JSON to values and back: the one converter, and the rules of fields.
 
-A rule stands in a field's annotation, ``title: Annotated[str, Text(200)]``: it serves
+A rule stands in a field's annotation, ``title: Annotated[str, string(200)]``: it serves
 the check, the schema and the reference tables, which ``docs/generate.py`` writes.
 
 What the converter reads is what ``strictjson.loads`` returns.  It never repeats what it
@@ -20,14 +20,13 @@ from typing import (
     Annotated,
     Any,
     Final,
-    Protocol,
     TypeVar,
     Union,
     get_args,
     get_origin,
 )
 
-from attrs import field, fields, has
+from attrs import fields, has
 from cattrs import Converter
 from cattrs.errors import (
     AttributeValidationNote,
@@ -59,28 +58,30 @@ PARTIAL: Final = "x-partial"
 """The keyword of a schema that accepts more than the rule does."""
 
 LENIENT: Final = "x-lenient"
-"""The keyword of a schema that accepts less than the rule does; see ``Lenient``."""
+"""The keyword of a schema that accepts less than the rule does; see ``lenient``."""
 
 NOT_BLANK: Final = f"[^{SPACES}]"
 """A pattern that finds a character that is no space, in Python and in JavaScript."""
 
 
-class Rule(Protocol):
-    """A check on one field's value, and its description in the reference."""
+# Compared by identity: cattrs hashes a rule some dozen times for each class.
+@frozen(eq=False)
+class Rule:
+    """
+    A check on one field's value, and its description in the reference.
 
-    def violates(self, value: Any) -> bool:
-        """Whether ``value`` breaks this rule."""
+    :ivar words: The rule as text.
+    :ivar keywords: What the rule adds to the schema of the field's type.  Its patterns
+        mean the same in Python and in JavaScript with the flag ``u``.  With ``PARTIAL``
+        it accepts more than the rule does, otherwise the same.
+    :ivar violates: Whether a value of the field's type breaks the rule.
+    :ivar accepted: See ``lenient``.
+    """
 
-    def describe(self) -> str:
-        """Return the rule as text."""
-
-    def schema(self) -> Schema:
-        """
-        Return what the rule adds to the schema of the field's type.
-
-        Its patterns mean the same in Python and in JavaScript with the flag ``u``.
-        With ``PARTIAL`` it accepts more than the rule does, otherwise the same.
-        """
+    words: str
+    keywords: Schema
+    violates: Callable[[Any], bool]
+    accepted: type[Any] | None = None
 
 
 def whole(pattern: str) -> str:
@@ -88,93 +89,65 @@ def whole(pattern: str) -> str:
     return f"^(?:{pattern})$"
 
 
-def patterns(*found: str) -> Schema:
-    """Return the keywords for a string that each of these patterns must match."""
-    each = [{"pattern": one} for one in found]
-    if len(each) > 1:
-        return {"allOf": each}
-    return dict(*each)
-
-
-# Compared by identity: cattrs hashes a rule some dozen times for each class.
-@frozen(eq=False)
-class Text:
+def string(
+    most: int,
+    *,
+    like: str | None = None,
+    least: int = 0,
+    control: bool = True,
+    lines: bool = False,
+    blank: bool = True,
+    meaning: str = "",
+) -> Rule:
     """
-    A string of ``least`` to ``most`` characters, all of it matching ``like``.
+    Return the rule of a string of ``least`` to ``most`` characters.
 
-    :ivar control: Whether control characters may be in it.
-    :ivar lines: Whether line breaks and tabs may be in it all the same.
-    :ivar blank: Whether it may be nothing but spaces.
-    :ivar meaning: What ``like`` requires, where the pattern itself would not help.
+    :param like: Matches all of it.
+    :param control: Whether control characters may be in it.
+    :param lines: Whether line breaks and tabs may be in it all the same.
+    :param blank: Whether it may be nothing but spaces.
+    :param meaning: What ``like`` requires, where the pattern itself would not help.
     """
+    words = [f"{most if least == most else _bounds(least, most)} characters"]
+    patterns = []
+    if like is not None:
+        words.append(meaning or f"matching {like}")
+        patterns.append(whole(like))
+    if not control:
+        but = " except tabs and line breaks" if lines else ""
+        words.append(f"no control characters{but}")
+        allowed = r"[\t\n\r]|" if lines else ""
+        patterns.append(whole(f"(?:{allowed}[^{CONTROLS}])*"))
+    if not blank:
+        words.append("not blank")
+        patterns.append(NOT_BLANK)
+    liked = None if like is None else re.compile(like)
+    # The Unicode categories Cc and Cs.
+    refused = _CONTROL_IN_LINES if lines else _CONTROL
 
-    most: int
-    like: str | None = None
-    least: int = 0
-    control: bool = True
-    lines: bool = False
-    blank: bool = True
-    meaning: str = ""
-    _pattern: re.Pattern[str] | None = field(init=False, repr=False)
-
-    @_pattern.default
-    def _compiled(self) -> re.Pattern[str] | None:
-        return None if self.like is None else re.compile(self.like)
-
-    def violates(self, value: str) -> bool:
-        if not self.least <= len(value) <= self.most:
+    def violates(value: str) -> bool:
+        if not least <= len(value) <= most:
             return True
-        if self._pattern is not None and self._pattern.fullmatch(value) is None:
+        if liked is not None and liked.fullmatch(value) is None:
             return True
-        # The Unicode categories Cc and Cs.
-        refused = _CONTROL_IN_LINES if self.lines else _CONTROL
-        if not (self.control or value.isprintable()) and refused.search(value):
+        if not (control or value.isprintable()) and refused.search(value):
             return True
-        return not (self.blank or value.strip())
+        return not (blank or value.strip())
 
-    def describe(self) -> str:
-        text = f"at most {self.most} characters"
-        if self.least == self.most:
-            text = f"{self.most} characters"
-        elif self.least:
-            text = f"{self.least} to {self.most} characters"
-        if self.like:
-            text += f", {self.meaning or f'matching {self.like}'}"
-        if not self.control:
-            text += ", no control characters"
-        if self.lines:
-            text += " except tabs and line breaks"
-        if not self.blank:
-            text += ", not blank"
-        return text
-
-    def schema(self) -> Schema:
-        found = [whole(self.like)] if self.like else []
-        if not self.control:
-            allowed = r"[\t\n\r]|" if self.lines else ""
-            found.append(whole(f"(?:{allowed}[^{CONTROLS}])*"))
-        if not self.blank:
-            found.append(NOT_BLANK)
-        least = {"minLength": self.least} if self.least else {}
-        return {**least, "maxLength": self.most, **patterns(*found)}
+    shortest = {"minLength": least} if least else {}
+    each = [{"pattern": pattern} for pattern in patterns]
+    all_of = {"allOf": each} if len(each) > 1 else dict(*each)
+    return Rule(", ".join(words), {**shortest, "maxLength": most, **all_of}, violates)
 
 
-@frozen(eq=False)
-class Range:
-    """A finite number from ``low`` to ``high``."""
-
-    low: float
-    high: float
-
-    def violates(self, value: float) -> bool:
+def between(low: float, high: float) -> Rule:
+    """Return the rule of a finite number from ``low`` to ``high``."""
+    return Rule(
+        f"{_written(low)} to {_written(high)}",
+        {"minimum": low, "maximum": high},
         # The bounds first: an integer may be too large to ask whether it is finite.
-        return not (self.low <= value <= self.high and math.isfinite(value))
-
-    def describe(self) -> str:
-        return f"{_written(self.low)} to {_written(self.high)}"
-
-    def schema(self) -> Schema:
-        return {"minimum": self.low, "maximum": self.high}
+        lambda value: not (low <= value <= high and math.isfinite(value)),
+    )
 
 
 def _written(number: float) -> str:
@@ -182,76 +155,45 @@ def _written(number: float) -> str:
     return f"{number:g}" if abs(number) < 1e6 else str(number)
 
 
-@frozen(eq=False)
-class MaxItems:
-    """``least`` to ``most`` entries, when ``unique`` no two of them equal."""
+def entries(most: int, *, unique: bool = False, least: int = 0) -> Rule:
+    """Return the rule of ``least`` to ``most`` entries, no two equal if ``unique``."""
 
-    most: int
-    unique: bool = False
-    least: int = 0
-
-    def violates(self, value: list[Any]) -> bool:
-        if not self.least <= len(value) <= self.most:
+    def violates(value: list[Any]) -> bool:
+        if not least <= len(value) <= most:
             return True
-        return self.unique and len(set(value)) != len(value)
+        return unique and len(set(value)) != len(value)
 
-    def describe(self) -> str:
-        text = f"{self.least} to" if self.least else "at most"
-        unique = ", no duplicates" if self.unique else ""
-        return f"{text} {self.most} entries{unique}"
-
-    def schema(self) -> Schema:
-        unique = {"uniqueItems": True} if self.unique else {}
-        least = {"minItems": self.least} if self.least else {}
-        return {**least, "maxItems": self.most, **unique}
+    fewest = {"minItems": least} if least else {}
+    distinct = {"uniqueItems": True} if unique else {}
+    return Rule(
+        f"{_bounds(least, most)} entries{', no duplicates' if unique else ''}",
+        {**fewest, "maxItems": most, **distinct},
+        violates,
+    )
 
 
-@frozen(eq=False)
-class Check:
-    """
-    What only one kind of field requires.
-
-    :ivar words: The rule as text.
-    :ivar keywords: See ``Rule.schema``.
-    :ivar violates: See ``Rule.violates``.
-    """
-
-    words: str
-    keywords: Schema
-    violates: Callable[[Any], bool]
-
-    def describe(self) -> str:
-        return self.words
-
-    def schema(self) -> Schema:
-        return self.keywords
+def _bounds(least: int, most: int) -> str:
+    return f"{least} to {most}" if least else f"at most {most}"
 
 
-def one_of(allowed: Collection[str]) -> Check:
+def one_of(allowed: Collection[str]) -> Rule:
     """Return the rule of a string that is one of these."""
-    return Check(
+    return Rule(
         f"one of {', '.join(allowed)}",
         {"enum": list(allowed)},
         lambda value: value not in allowed,
     )
 
 
-@frozen(eq=False)
-class Lenient:
-    """A value like the class ``kind``; any other is accepted as well, and ignored."""
+def lenient(kind: type[Any]) -> Rule:
+    """
+    Return the rule of a value like the class ``kind``, which no value breaks.
 
-    kind: type[Any]
-
-    def violates(self, value: Any) -> bool:
-        """See ``Rule.violates``; never."""
-        return False
-
-    def describe(self) -> str:
-        return "ignored when it breaks a rule of its own"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``; the generator adds the schema of ``kind``."""
-        return {LENIENT: True}
+    Any other is accepted as well, and ignored.  The generator of schemas adds the
+    schema of ``kind``.
+    """
+    words = "ignored when it breaks a rule of its own"
+    return Rule(words, {LENIENT: True}, lambda value: False, kind)
 
 
 Read = Callable[[Any, Any], Any]
@@ -373,16 +315,14 @@ def _ruled(c: Converter, kind: Any) -> Read:
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, bare)
-        try:
-            for rule in rules:
-                if rule.violates(value):
-                    refusal = rule.describe()
-                    break
-            else:
-                return value
-        except Exception as e:
-            raise _RuleDefectError(e) from e
-        raise BrokenRuleError(refusal)
+        for rule in rules:
+            try:
+                is_broken = rule.violates(value)
+            except Exception as e:
+                raise _RuleDefectError(e) from e
+            if is_broken:
+                raise BrokenRuleError(rule.words)
+        return value
 
     return structure
 

@@ -26,7 +26,7 @@ from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.text import shown, visible
-from ..protocol.wire import Text, structure, unstructure
+from ..protocol.wire import string, structure, unstructure
 from ..settings.host import Paths
 from ..system.files import (
     NotRegularError,
@@ -69,8 +69,8 @@ class InstalledSources:
     :ivar given: Whether they are the user's, and not what came with plugin-bridge.
     """
 
-    version: Annotated[str, Text(64)]
-    digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
+    version: Annotated[str, string(64)]
+    digest: Annotated[str, string(64, like="[0-9a-f]{64}", least=64)]
     host: str = ""
     given: bool = False
 

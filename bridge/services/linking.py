@@ -46,10 +46,10 @@ from ..protocol.errors import (
     unavailable,
 )
 from ..protocol.text import iso_time
-from ..protocol.wire import MaxItems, Text
+from ..protocol.wire import entries, string
 from ..rpc import Caller, method
 
-_File = Annotated[str, Text(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
+_File = Annotated[str, string(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
 
 
 @frozen
@@ -62,9 +62,9 @@ class WorkTree:
     """
 
     directory: Annotated[
-        str, Text(limits.DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
+        str, string(limits.DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
     ]
-    files: Annotated[list[_File], MaxItems(limits.TREE_FILES, unique=True)]
+    files: Annotated[list[_File], entries(limits.TREE_FILES, unique=True)]
 
 
 @frozen

@@ -19,7 +19,7 @@ from ..protocol import limits
 from ..protocol.budgets import TokenBucket
 from ..protocol.errors import BridgeError, Code, unavailable
 from ..protocol.text import Secrets
-from ..protocol.wire import Lenient, MaxItems
+from ..protocol.wire import entries, lenient
 from ..rpc import NoParams, method
 
 _DISABLED: Final = "disabled"
@@ -34,7 +34,7 @@ class WriteParams:
     """
 
     records: Annotated[
-        list[Annotated[Any, Lenient(LogRecord)]], MaxItems(limits.LOG_RECORDS)
+        list[Annotated[Any, lenient(LogRecord)]], entries(limits.LOG_RECORDS)
     ]
 
 

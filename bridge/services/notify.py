@@ -15,10 +15,10 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request, unavailable
 from ..protocol.wire import (
     PARTIAL,
-    Check,
-    Lenient,
-    MaxItems,
-    Text,
+    Rule,
+    entries,
+    lenient,
+    string,
     structure,
     unstructure,
 )
@@ -35,12 +35,12 @@ from ..sinks.fanout import (
 )
 
 _FIELDS: Final = frozenset(FIELDS)
-_FEW_SINKS: Final = Check(
+_FEW_SINKS: Final = Rule(
     f"at most {limits.NOTIFY_OVERRIDES} sinks",
     {"maxProperties": limits.NOTIFY_OVERRIDES},
     lambda patches: len(patches) > limits.NOTIFY_OVERRIDES,
 )
-_KNOWN_FIELDS: Final = Check(
+_KNOWN_FIELDS: Final = Rule(
     "each an object, with no field but those of a notification",
     {PARTIAL: True},
     lambda patches: (
@@ -65,13 +65,13 @@ class SendParams(Message):
 
     sinks: (
         Annotated[
-            list[Annotated[str, Text(limits.NOTIFY_SINK_CHARACTERS, least=1)]],
-            MaxItems(limits.NOTIFY_SINKS, least=1),
+            list[Annotated[str, string(limits.NOTIFY_SINK_CHARACTERS, least=1)]],
+            entries(limits.NOTIFY_SINKS, least=1),
         ]
         | None
     ) = None
     overrides: (
-        Annotated[dict[str, Annotated[Any, Lenient(Patch)]], _FEW_SINKS, _KNOWN_FIELDS]
+        Annotated[dict[str, Annotated[Any, lenient(Patch)]], _FEW_SINKS, _KNOWN_FIELDS]
         | None
     ) = None
 

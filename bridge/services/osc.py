@@ -16,9 +16,9 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
 from ..protocol.wire import (
     AnyParams,
-    MaxItems,
-    Range,
-    Text,
+    between,
+    entries,
+    string,
     structure,
     unstructure,
 )
@@ -27,14 +27,14 @@ from ..store.state import DAEMON_PREFIX, Edit, Put, Remove
 from ..store.store import Store
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
-_ADDRESS = Text(
+_ADDRESS = string(
     limits.OSC_ADDRESS_BYTES,
     like=r"/((?![#*,?\[\]{}])[!-~])*",
     least=1,
     meaning="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
 )
 
-Port = Annotated[int, Range(limits.OSC_LEAST_PORT, 65535)]
+Port = Annotated[int, between(limits.OSC_LEAST_PORT, 65535)]
 
 
 @frozen(eq=False, repr=False)
@@ -51,7 +51,7 @@ class SendParams(AnyParams):
 
     address: Annotated[str, _ADDRESS]
     args: Annotated[
-        list[Annotated[Any, OSC_ARGUMENT]], MaxItems(limits.OSC_ARGUMENTS)
+        list[Annotated[Any, OSC_ARGUMENT]], entries(limits.OSC_ARGUMENTS)
     ] = field(factory=list)
     port: Port = limits.OSC_SEND_PORT
 
@@ -142,8 +142,8 @@ class KeptLease:
     """
 
     port: Port
-    leases: Annotated[int, Range(0, limits.SOCKETS_AUTHENTICATED)]
-    left: Annotated[list[int], MaxItems(limits.SOCKETS_AUTHENTICATED)]
+    leases: Annotated[int, between(0, limits.SOCKETS_AUTHENTICATED)]
+    left: Annotated[list[int], entries(limits.SOCKETS_AUTHENTICATED)]
 
 
 _NAMESPACE: Final = f"{DAEMON_PREFIX}osc"

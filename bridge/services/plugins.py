@@ -31,7 +31,7 @@ from ..protocol import frames, limits
 from ..protocol.errors import BridgeError, Code, Prefix, bad_request, plugin_error
 from ..protocol.limits import REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.steps import Operation, Step
-from ..protocol.wire import AnyParams, Text, unstructure
+from ..protocol.wire import AnyParams, string, unstructure
 from ..rpc import Caller, Event, NoParams, NoResult, method
 from ..settings.host import Paths
 from ..store.store import Store
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 _Ref = Annotated[
     str,
-    Text(
+    string(
         REF_CHARACTERS,
         like=f"[A-Za-z0-9_-]{{{REF_LEAST_CHARACTERS},{REF_CHARACTERS}}}",
         least=REF_LEAST_CHARACTERS,
@@ -138,7 +138,7 @@ class OperationParams:
     :ivar operation: Its name, as ``operations`` and ``progress`` have it.
     """
 
-    operation: Annotated[str, Text(limits.NAME_CHARACTERS)]
+    operation: Annotated[str, string(limits.NAME_CHARACTERS)]
 
 
 @frozen

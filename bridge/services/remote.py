@@ -21,7 +21,7 @@ from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import SHUTTING_DOWN, bad_request, shutting_down, unavailable
 from ..protocol.strictjson import dumps
-from ..protocol.wire import Check, Text, converter, unstructure
+from ..protocol.wire import Rule, converter, string, unstructure
 from ..rpc import Caller, Event, method
 
 _MOST_SECONDS: Final = limits.REMOTE_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
@@ -29,7 +29,7 @@ _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
 
 
-_NOT_NEGATIVE: Final = Check("not negative", {"minimum": 0}, lambda value: value < 0)
+_NOT_NEGATIVE: Final = Rule("not negative", {"minimum": 0}, lambda value: value < 0)
 
 
 @frozen(eq=False, repr=False)
@@ -43,7 +43,7 @@ class Snippet:
         and never more than 60000.
     """
 
-    code: Annotated[str, Text(limits.REMOTE_CODE_CHARACTERS, least=1)]
+    code: Annotated[str, string(limits.REMOTE_CODE_CHARACTERS, least=1)]
     timeout_ms: Annotated[int, _NOT_NEGATIVE] = limits.REMOTE_MILLISECONDS
 
 
@@ -97,7 +97,7 @@ class SnippetAnswer:
     :ivar error: What it threw, when it did: required then, and only then.
     """
 
-    id: Annotated[str, Text(64)]
+    id: Annotated[str, string(64)]
     ok: bool
     value: Any = None
     error: str | None = None

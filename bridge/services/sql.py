@@ -20,10 +20,9 @@ from ..protocol.errors import bad_request, unavailable
 from ..protocol.wire import (
     PARTIAL,
     AnyParams,
-    Check,
-    MaxItems,
+    Rule,
     converter,
-    patterns,
+    entries,
     unstructure,
     whole,
 )
@@ -39,16 +38,16 @@ _READS: Final = (
     f"at most {limits.SQL_COLUMNS} columns, and {limits.SQL_STEPS} steps of "
     "SQLite's program for the statement."
 )
-_STATEMENT: Final = Check(
+_STATEMENT: Final = Rule(
     f"a statement of at most {limits.SQL_STATEMENT_BYTES} bytes, without NUL",
     {
         "maxLength": limits.SQL_STATEMENT_BYTES,
-        **patterns(whole(r"[^\u0000]*")),
+        "pattern": whole(r"[^\u0000]*"),
         PARTIAL: True,
     },
     lambda text: len(text.encode("utf-8")) > limits.SQL_STATEMENT_BYTES or "\0" in text,
 )
-_PARAM: Final = Check(
+_PARAM: Final = Rule(
     "each null, a boolean, a number or a string",
     {"type": ["null", "boolean", "number", "string"]},
     lambda value: isinstance(value, list | dict),
@@ -68,8 +67,8 @@ class Statement(AnyParams):
 
     database: str
     sql: Annotated[str, _STATEMENT]
-    params: Annotated[list[Annotated[Any, _PARAM]], MaxItems(limits.SQL_PARAMS)] = (
-        field(factory=list)
+    params: Annotated[list[Annotated[Any, _PARAM]], entries(limits.SQL_PARAMS)] = field(
+        factory=list
     )
     blobs: bool = False
 

@@ -10,22 +10,22 @@ from attrs import field
 from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.strictjson import dumps
-from ..protocol.wire import PARTIAL, Check, Text, converter
+from ..protocol.wire import PARTIAL, Rule, converter, string
 from ..rpc import NoResult, method
 from ..store.state import DAEMON_PREFIX, Put, Remove
 from ..store.store import Store
 
-_NOT_RESERVED: Final = Check(
+_NOT_RESERVED: Final = Rule(
     f"not starting with {DAEMON_PREFIX}, which is the daemon's",
     {"not": {"pattern": f"^{re.escape(DAEMON_PREFIX)}"}},
     lambda name: name.startswith(DAEMON_PREFIX),
 )
-_VALUE: Final = Check(
+_VALUE: Final = Rule(
     f"at most {limits.STATE_VALUE_BYTES} bytes as compact JSON",
     {PARTIAL: True},
     lambda value: len(dumps(value)) > limits.STATE_VALUE_BYTES,
 )
-_NAME = Text(limits.STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
+_NAME = string(limits.STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
 
 Name = Annotated[str, _NAME, _NOT_RESERVED]
 Key = Annotated[str, _NAME]

@@ -23,18 +23,18 @@ from attrs import evolve, field
 from ..classes import frozen
 from ..datadir.paths import HOST_FILES, REALM_ENTRY, DataDir
 from ..protocol.errors import BridgeError
-from ..protocol.wire import Text, structure
+from ..protocol.wire import string, structure
 from .config import BY_NAME, SHIPPED, ConfigError, configured, read_toml
 from .values import is_utf8
 
-FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
-ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
-Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
+FileName = Annotated[str, string(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
+ModuleName = Annotated[str, string(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
+Identifier = Annotated[str, string(64, like=r"[a-z0-9:._-]+")]
 
-_Path = Annotated[str, Text(1024, control=False)]
+_Path = Annotated[str, string(1024, control=False)]
 _Plain = Annotated[
     str,
-    Text(
+    string(
         80, like="[ -%'-;=?-~]*", least=1, meaning="printable ASCII without <, > and &"
     ),
 ]
@@ -105,10 +105,10 @@ class Names:
         without dashes.
     """
 
-    command: Annotated[str, Text(64, like=r"[a-z0-9-]*")] = ""
-    variables: Annotated[str, Text(64, like=r"[A-Z0-9_]*")] = ""
-    flags: dict[Annotated[str, Text(64, like=r"[a-z][a-z0-9-]+")], Identifier] = field(
-        factory=dict
+    command: Annotated[str, string(64, like=r"[a-z0-9-]*")] = ""
+    variables: Annotated[str, string(64, like=r"[A-Z0-9_]*")] = ""
+    flags: dict[Annotated[str, string(64, like=r"[a-z][a-z0-9-]+")], Identifier] = (
+        field(factory=dict)
     )
 
 
@@ -146,24 +146,24 @@ class HostProfile:
     """
 
     name: Identifier
-    application: Annotated[str, Text(64)]
+    application: Annotated[str, string(64)]
     theme_name: FileName
     bundle_name: FileName
     api_module: ModuleName
     table_module: ModuleName
-    signature_domain: Annotated[str, Text(64, like=r"[a-z0-9-]+")]
-    info_author: Annotated[str, Text(64)]
+    signature_domain: Annotated[str, string(64, like=r"[a-z0-9-]+")]
+    info_author: Annotated[str, string(64)]
     permissions: list[Identifier]
     directories: Directories
-    desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
+    desktop_entry: Annotated[str, string(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
-    plugins: Annotated[str, Text(8, like=r"modules|texts")] = "modules"
+    plugins: Annotated[str, string(8, like=r"modules|texts")] = "modules"
     opt_in: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     permission_words: dict[Identifier, PermissionWords] = field(factory=dict)
     names: Names = field(factory=Names)
-    sources: Annotated[str, Text(300)] = ""
+    sources: Annotated[str, string(300)] = ""
 
     @property
     def has_texts(self) -> bool:

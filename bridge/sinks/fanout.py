@@ -29,7 +29,7 @@ from ..classes import define, frozen
 from ..concurrency import Holder
 from ..protocol import limits
 from ..protocol.errors import WireString, bad_request
-from ..protocol.wire import PARTIAL, Check, Range, Text, camel, one_of, patterns, whole
+from ..protocol.wire import PARTIAL, Rule, between, camel, one_of, string, whole
 
 M = TypeVar("M", bound="Message")
 
@@ -43,7 +43,7 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{limits.NOTIFY_ICON_NAME_CHARACT
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
 
-ICON: Final = Check(
+ICON: Final = Rule(
     f"a name of at most {limits.NOTIFY_ICON_NAME_CHARACTERS} characters of "
     "A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or "
     f"GIF, at most {limits.NOTIFY_ICON_CHARACTERS} characters",
@@ -75,15 +75,15 @@ def _is_image(text: str) -> bool:
         return False
 
 
-SOUND: Final = Check(
+SOUND: Final = Rule(
     f"one of {', '.join(SOUNDS)}, or empty",
-    patterns(whole(f" *(?:{'|'.join(SOUNDS)})? *")),
+    {"pattern": whole(f" *(?:{'|'.join(SOUNDS)})? *")},
     lambda text: not text.isprintable() or text.strip() not in (*SOUNDS, ""),
 )
 """A sound every overlay knows, or nothing; never a path, as ``ICON``."""
 
 Title = Annotated[
-    str, Text(limits.NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
+    str, string(limits.NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
 ]
 
 
@@ -110,26 +110,26 @@ class Patch:
     title: Title | None = None
     content: (
         Annotated[
-            str, Text(limits.NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)
+            str, string(limits.NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)
         ]
         | None
     ) = None
-    timeout_secs: Annotated[float, Range(0, limits.NOTIFY_TIMEOUT_SECONDS)] | None = (
+    timeout_secs: Annotated[float, between(0, limits.NOTIFY_TIMEOUT_SECONDS)] | None = (
         None
     )
     icon: Annotated[str, ICON] | None = None
     use_base64_icon: bool | None = None
     source_app: (
-        Annotated[str, Text(limits.NOTIFY_SOURCE_CHARACTERS, control=False)] | None
+        Annotated[str, string(limits.NOTIFY_SOURCE_CHARACTERS, control=False)] | None
     ) = None
     sound: bool | None = None
-    volume: Annotated[float, Range(0, 1)] | None = None
+    volume: Annotated[float, between(0, 1)] | None = None
     audio_path: Annotated[str, SOUND] | None = None
     height: (
-        Annotated[float, Range(limits.NOTIFY_LEAST_HEIGHT, limits.NOTIFY_MOST_HEIGHT)]
+        Annotated[float, between(limits.NOTIFY_LEAST_HEIGHT, limits.NOTIFY_MOST_HEIGHT)]
         | None
     ) = None
-    opacity: Annotated[float, Range(0, 1)] | None = None
+    opacity: Annotated[float, between(0, 1)] | None = None
     urgency: Annotated[str, one_of(("low", "normal", "critical"))] | None = None
     always_show: bool | None = None
 

@@ -32,7 +32,7 @@ from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.steps import Operation
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
-from ...protocol.wire import Text, one_of, structure, unstructure
+from ...protocol.wire import one_of, string, structure, unstructure
 from ...store.state import Edit
 from ...store.store import Store
 from ...system.files import read_bounded, sync_directory, sync_files
@@ -40,7 +40,7 @@ from .records import KEYS, RECORDS, Entries, Former
 from .trees import Trees
 
 _OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
-_TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")
+_TEMPORARY: Final = string(64, like=r"\.tmp-[0-9a-f]+")
 
 
 @frozen
@@ -57,7 +57,7 @@ class Exchange:
     """
 
     op: Annotated[str, one_of(_OPERATIONS)]
-    plugin_id: Annotated[str, Text(40, like=PLUGIN_ID)]
+    plugin_id: Annotated[str, string(40, like=PLUGIN_ID)]
     new: Annotated[str, _TEMPORARY] | None
     old: Annotated[str, _TEMPORARY] | None
     record: dict[str, Any] | None

@@ -17,7 +17,7 @@ from attrs import asdict, evolve
 from ...classes import define, frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID, timestamp
-from ...protocol.wire import Text, camel, structure, unstructure
+from ...protocol.wire import camel, string, structure, unstructure
 from ...store.state import HOST, Edit, Put, Remove
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class _Key:
     :ivar last_used_at: The same, of the last install or update that it signed.
     """
 
-    public_key: Annotated[str, Text(64, like=r"[0-9a-f]+", least=64)]
+    public_key: Annotated[str, string(64, like=r"[0-9a-f]+", least=64)]
     label: str
     trusted_at: int
     last_used_at: int

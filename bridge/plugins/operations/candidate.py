@@ -24,7 +24,7 @@ from ...concurrency import Expiring, InThread
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.steps import Step
-from ...protocol.wire import Text
+from ...protocol.wire import string
 from ...system.files import remove
 from ..clone.repositories import Repositories
 from ..installed.trees import Trees
@@ -43,8 +43,8 @@ class Pin:
     :ivar digest: The digest that its author signed, in hexadecimal digits.
     """
 
-    commit: Annotated[str, Text(40, like="[0-9a-f]{40}", least=40)]
-    digest: Annotated[str, Text(64, like="[0-9a-f]{64}", least=64)]
+    commit: Annotated[str, string(40, like="[0-9a-f]{40}", least=40)]
+    digest: Annotated[str, string(64, like="[0-9a-f]{64}", least=64)]
 
 
 def moved(detail: str) -> BridgeError:

@@ -17,9 +17,9 @@ from ...protocol.strictjson import loads_unique
 from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, PLUGIN_ID, SPACES
 from ...protocol.wire import (
     WINDOWS_DEVICES,
-    MaxItems,
-    Text,
     camel,
+    entries,
+    string,
     structure,
 )
 from ...settings.host import HostProfile
@@ -62,7 +62,7 @@ _SEEN: Final = "no control, invisible or private characters"
 # One line of text, all of which somebody can see, and which can't distort a prompt.
 _Description = Annotated[
     str,
-    Text(
+    string(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=f"(?:{_SHOWING}{_LINE})?",
         meaning=f"empty or not blank, {_SEEN}",
@@ -70,7 +70,7 @@ _Description = Annotated[
 ]
 _SingleLine = Annotated[
     str,
-    Text(
+    string(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=_SHOWING + _LINE,
         least=1,
@@ -79,7 +79,7 @@ _SingleLine = Annotated[
 ]
 _Host = Annotated[
     str,
-    Text(
+    string(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?",
         meaning=(
@@ -88,10 +88,10 @@ _Host = Annotated[
     ),
 ]
 _Name = Annotated[
-    str, Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
+    str, string(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
-_Names = Annotated[list[_Name], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)]
-_Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
+_Names = Annotated[list[_Name], entries(limits.MANIFEST_LIST_ENTRIES, unique=True)]
+_Id = Annotated[str, string(40, like=PLUGIN_ID, least=2)]
 
 
 @frozen
@@ -124,10 +124,10 @@ class Manifest:
     name: _SingleLine
     version: _SingleLine
     api_version: Annotated[
-        str, Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
+        str, string(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
     ]
     description: _Description = ""
-    tags: Annotated[list[_SingleLine], MaxItems(limits.MANIFEST_TAGS, unique=True)] = (
+    tags: Annotated[list[_SingleLine], entries(limits.MANIFEST_TAGS, unique=True)] = (
         field(factory=list)
     )
     permissions: _Names = field(factory=list)
@@ -135,10 +135,10 @@ class Manifest:
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
     hosts: Annotated[
-        list[_Host], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Host], entries(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     dependencies: Annotated[
-        list[_Id], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Id], entries(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None

@@ -34,10 +34,10 @@ from ...protocol.limits import (
 from ...protocol.strictjson import loads_unique
 from ...protocol.text import shown
 from ...protocol.wire import (
-    Range,
-    Text,
+    between,
     camel,
     one_of,
+    string,
     structure,
     unstructure,
 )
@@ -232,7 +232,7 @@ SIGNATURE_VERSION: Final = 1
 _KEPT: Final = 256
 """How many signatures' results are remembered; each build asks for all of them."""
 
-_Digits64 = Annotated[str, Text(64, like=r"[0-9A-Fa-f]+", least=64)]
+_Digits64 = Annotated[str, string(64, like=r"[0-9A-Fa-f]+", least=64)]
 
 
 @frozen
@@ -254,8 +254,8 @@ class SignatureFile:
     id: str
     public_key: _Digits64
     digest: _Digits64
-    signature: Annotated[str, Text(128, like=r"[0-9A-Fa-f]+", least=128)]
-    signed_at: Annotated[int, Range(0, 2**63 - 1)] = 0
+    signature: Annotated[str, string(128, like=r"[0-9A-Fa-f]+", least=128)]
+    signed_at: Annotated[int, between(0, 2**63 - 1)] = 0
 
 
 _FIELDS: Final = tuple(camel(a.name) for a in fields(SignatureFile))

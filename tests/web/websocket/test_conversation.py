@@ -17,7 +17,6 @@ from bridge.protocol import frames
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
-from bridge.protocol.wire import Text
 from bridge.services.remote import SnippetEvaluator
 from bridge.web.websocket.conversation import Conversation, run
 
@@ -199,10 +198,10 @@ class CallTests(PairedCase):
     def test_bug_in_a_rule(self) -> None:
         """A frame that can't be read because of a bug is logged, and answered so."""
 
-        def violates(rule: Text, value: str) -> bool:
+        def structure(*_: object) -> None:
             raise TypeError(SECRET)
 
-        self.patch(Text, "violates", violates)
+        self.patch(frames, "structure", structure)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
         (answer,) = self.wire.got
         self.assertEqual((answer["id"], answer["error"]["code"]), ("a", "internal"))
