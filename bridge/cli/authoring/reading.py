@@ -21,7 +21,7 @@ from twisted.internet.defer import maybeDeferred
 from ...classes import define, frozen
 from ...plugins.esbuild.conversation import Conversation, converse, together
 from ...plugins.esbuild.executable import Executable
-from ...plugins.policy.javascript.patterns import elements, key_name, string_value
+from ...plugins.policy.javascript.meaning import elements, key_name, string_value
 from ...plugins.policy.javascript.tokens import Code, UnreadableError
 from ...plugins.policy.reading import Lines, Source, read, words_in
 from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, UNKNOWN, Hit

@@ -13,8 +13,8 @@ from ...tree.tree import is_declaration_name
 from ..reading import FACTORY, Answer, Lines, Source
 from ..rules import table
 from ..rules.imports import TOOLING, import_rule, names_tooling
-from .aliases import Uses
-from .patterns import (
+from .meaning import (
+    Uses,
     all_texts,
     are_parameters,
     argument,

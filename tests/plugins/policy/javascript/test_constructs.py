@@ -6,9 +6,9 @@ What sources break, the corpus has.
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.javascript import aliases
-from bridge.plugins.policy.javascript.aliases import Uses
+from bridge.plugins.policy.javascript import meaning
 from bridge.plugins.policy.javascript.constructs import output_hits
+from bridge.plugins.policy.javascript.meaning import Uses
 from bridge.plugins.policy.javascript.tokens import Code, UnreadableError
 from bridge.plugins.policy.reading import Answer, Source
 
@@ -44,7 +44,7 @@ class StepTests(SynchronousTestCase):
     def test_attack_too_many(self) -> None:
         """Where there is no end to it, nothing is accepted."""
         most = 20_000
-        self.patch(aliases, "_MOST", most)
+        self.patch(meaning, "_MOST", most)
         for text in (
             "x = " + "document || " * 5_000 + "y;",
             "document.a;\n" * (most + 1),
