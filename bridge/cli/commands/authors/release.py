@@ -67,8 +67,9 @@ def release(
     plugin.json, check the plugin, sign it, commit both files, and tag the commit.
 
     It pushes nothing, and prints what to push. It refuses if anything is not committed,
-    if the version is not newer than the last one that was signed, or if there is no
-    key. After an interruption, the same command continues.
+    if the version is not newer than the last one that was signed, if the clock is
+    behind the last signature, or if there is no key. After an interruption, the same
+    command continues.
     """
     signing = worktree.chosen_key(key)
     repository = Repository.read(directory, place.profile)

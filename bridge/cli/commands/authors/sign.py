@@ -70,7 +70,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     Sign the plugin in DIR and write its plugin.sig.
 
     In a git work tree it signs the committed files, and refuses to sign if anything is
-    not committed.
+    not committed, or if the clock is behind the last signature.
     """
     profile = place.profile
     worktree.check_host(directory, place)
