@@ -266,7 +266,10 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
     :return: What was found, and whether one runs with ``--dev``.
     """
     name = "daemon"
-    service.wake(place)
+    # A start could change what the other checks are about to find.
+    if service.is_asleep(place):
+        text = f"not running; {service.SOCKET_UNIT} starts it for a page or a command"
+        return Finding(name, Level.OK, text), False
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)
