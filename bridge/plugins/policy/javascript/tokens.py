@@ -350,7 +350,7 @@ def _plain_escape(part: re.Match[str], mode: str, depth: int) -> str:
     """
     text = part[0]
     if text == r"\u{" and not mode:
-        return "u{"  # that many times the letter
+        return r"\x75{"  # that many times the letter u, whatever comes before
     if text in (r"\b", r"\B") and not depth:
         if _QUANTIFIER.match(part.string, part.end()):
             raise ValueError("nothing to repeat")

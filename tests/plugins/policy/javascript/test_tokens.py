@@ -63,6 +63,7 @@ FINE = (
     *("/\\p{L}\\P{Script=Greek}/iu", "/\\p{scx=Latn}/v", "/(?<ñ>.)/", "/\\\\b+/"),
     *("/[\\p{L}--[a-z]]/v", "/[\\q{abc|d}&&\\p{RGI_Emoji}]/v", "/[!^#=*?~.]/v"),
     *("/[^\\p{L}\\p{N}_]{2}/giv", "/[\\b-*?~]/v", "/[[a-z]&&[aeiou]]/v", "/[/]\\//"),
+    "/[A-\\c\\u{41}]/",
 )
 NEWER = ("/(?i:a)b/", "/(?-i:a)/", "/(?ims-:a)/", "/(?<a>x)|(?<a>y)/")
 """What Chromium has since version 125, and the Node.js of a distribution may not."""
