@@ -152,60 +152,49 @@ def read_files(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     :raise BridgeError: What a clone would be refused for, naming the file.
     :raise OSError: One can't be read.
     """
-    reading = _Reading(root)
+    bounded = BoundedFiles()
+    entered: set[str] = set()
     for name in names:
         try:
-            reading.add(name)
+            _enter(root, name, bounded, entered)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                bounded.add(name, _read(root, name, bounded))
         except BridgeError as e:
             if not e.message.startswith(Prefix.CLONE_FAILED):
                 raise
             raise BridgeError(e.code, f"{e.message} ({shown(name)})") from None
-    return reading.bounded.files
+    return bounded.files
 
 
-@define
-class _Reading:
-    """The files that were read, one after the other."""
+def _enter(root: Path, name: str, bounded: BoundedFiles, entered: set[str]) -> None:
+    """Check the names of a file and of the directories it is in."""
+    folder = ""
+    for part in name.split("/"):
+        path = folder + part
+        if path not in entered:
+            bounded.enter(folder, os.fsencode(part))
+            entered.add(path)
+        if folder and (root / folder).is_symlink():
+            raise refused(folder[:-1], "symlink")
+        folder = f"{path}/"
 
-    _root: Path
-    bounded: BoundedFiles = field(factory=BoundedFiles, init=False)
-    _entered: set[str] = field(factory=set, init=False)
 
-    def add(self, name: str) -> None:
-        """Read one file."""
-        self._enter(name)
-        source = self._root / name
-        with suppress(FileNotFoundError, NotADirectoryError):
-            mode = source.lstat().st_mode
-            if stat.S_ISLNK(mode):
-                raise refused(name, "symlink")
-            if stat.S_ISDIR(mode):
-                raise refused(name, "submodule")
-            self.bounded.add(name, self._read(source))
-
-    def _enter(self, name: str) -> None:
-        """Check the names of a file and of the directories it is in."""
-        folder = ""
-        for part in name.split("/"):
-            path = folder + part
-            if path not in self._entered:
-                self.bounded.enter(folder, os.fsencode(part))
-                self._entered.add(path)
-            if folder and (self._root / folder).is_symlink():
-                raise refused(folder[:-1], "symlink")
-            folder = f"{path}/"
-
-    def _read(self, source: Path) -> bytes:
-        try:
-            # Of what is not the signature there may be less.
-            room = self.bounded.bytes_left + limits.SIGNATURE_BYTES
-            return read_bounded(source, room)
-        except NotRegularError:
-            raise clone_failed("neither a file nor a directory") from None
-        except TooLargeError:
-            raise self.bounded.too_many_bytes() from None
-        except PermissionError:
-            raise clone_failed("it cannot be read") from None
+def _read(root: Path, name: str, bounded: BoundedFiles) -> bytes:
+    source = root / name
+    mode = source.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        raise refused(name, "symlink")
+    if stat.S_ISDIR(mode):
+        raise refused(name, "submodule")
+    try:
+        # Of what is not the signature there may be less.
+        return read_bounded(source, bounded.bytes_left + limits.SIGNATURE_BYTES)
+    except NotRegularError:
+        raise clone_failed("neither a file nor a directory") from None
+    except TooLargeError:
+        raise bounded.too_many_bytes() from None
+    except PermissionError:
+        raise clone_failed("it cannot be read") from None
 
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
