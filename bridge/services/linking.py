@@ -58,13 +58,14 @@ class WorkTree:
     A tree to be linked.
 
     :ivar directory: Its absolute path.
-    :ivar files: Relative paths with ``/``.
+    :ivar files: Relative paths with ``/``; one may be the signature, which a tree does
+        not count.
     """
 
     directory: Annotated[
         str, string(limits.DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
     ]
-    files: Annotated[list[_File], entries(limits.TREE_FILES, unique=True)]
+    files: Annotated[list[_File], entries(limits.TREE_FILES + 1, unique=True)]
 
 
 @frozen

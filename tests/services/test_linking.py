@@ -21,6 +21,9 @@ LINK = ".tmp-dev-mine"
 class WorkTreeTests(SynchronousTestCase):
     def test_bad(self) -> None:
         """Anything else is refused, and none of it repeated."""
+        files = [str(n) for n in range(TREE_FILES + 2)]
+        # One may be the signature.
+        structure({"directory": "/a", "files": files[1:]}, WorkTree)
         for value in (
             {"directory": "/a"},
             {"directory": "Zq9", "files": []},
@@ -28,7 +31,7 @@ class WorkTreeTests(SynchronousTestCase):
             {"directory": "/a", "files": ["Zq9\0"]},
             {"directory": "/a", "files": [""]},
             {"directory": "/a", "files": ["Zq9", "Zq9"]},
-            {"directory": "/a", "files": [str(n) for n in range(TREE_FILES + 1)]},
+            {"directory": "/a", "files": files},
         ):
             with self.assertRaises(BridgeError) as caught:
                 structure(value, WorkTree)

@@ -166,8 +166,14 @@ class WorkTreeTests(SignTestCase):
             self.assertEqual(add in self.done(self.sign()), says)
 
     def test_too_large(self):
-        """Files too large to install are not read into memory."""
+        """Files too large to install are not read into memory; no signature counts."""
+        files = worktree.published_tree(self.plugin).files
+        self.patch(worktree, "TREE_BYTES", sum(map(len, files.values())))
+        for _ in range(2):
+            self.done(self.sign())
+            self.commit()
         self.patch(worktree, "TREE_BYTES", 10)
+        self.patch(worktree, "SIGNATURE_BYTES", 0)
         self.assert_refused("the committed files are larger than 10 bytes")
 
     def test_not_a_repository(self):
