@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import functools
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from http.client import parse_headers
 from pathlib import Path
@@ -25,13 +27,102 @@ from unittest import TestCase
 
 from attrs import define
 from twisted.internet.protocol import Protocol
+from twisted.internet.ssl import CertificateOptions
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from bridge.cli.forge import PASSED, make_authority, publish, start_forge
 from bridge.plugins.tree.tree import read_tree, sign_tree
 from bridge.settings.host import HostProfile
 from tests.certificates import authority, certificate
+from tests.programs import run
+
+with warnings.catch_warnings():
+    # It imports twisted.web.static, which warns of itself.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from twisted.web.twcgi import CGIProcessProtocol
 
 PROJECT = Path(__file__).parent.parent
+
+# So that no configuration of the machine or the user takes part.
+_CONFIGURATION = {
+    "safe.directory": "*",
+    "uploadpack.allowFilter": "true",
+    "user.name": "Demo Author",
+    "user.email": "author@example.invalid",
+}
+_GIT_ENVIRONMENT = {
+    "PATH": os.defpath,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_COUNT": str(len(_CONFIGURATION)),
+}
+for _number, (_key, _value) in enumerate(_CONFIGURATION.items()):
+    _GIT_ENVIRONMENT[f"GIT_CONFIG_KEY_{_number}"] = _key
+    _GIT_ENVIRONMENT[f"GIT_CONFIG_VALUE_{_number}"] = _value
+
+# git http-backend inflates a body itself; Site has joined its chunks.
+_PASSED = ("content-encoding", "git-protocol")
+
+# Files are published as the bytes they are, whatever their own attributes name.
+_RAW = b"* -text -filter -ident -working-tree-encoding\n"
+
+
+def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> str:
+    """
+    Commit all files of a directory to a bare repository, made when it is not there.
+
+    :return: The commit, 40 hexadecimal digits.
+    """
+    repository = root / f"{name}.git"
+    if not repository.exists():
+        options = ("--bare", "--initial-branch=main", "--object-format=sha1")
+        _git("init", "--quiet", *options, str(repository))
+        (repository / "info").mkdir(exist_ok=True)
+        (repository / "info" / "attributes").write_bytes(_RAW)
+    base = (f"--git-dir={repository}", f"--work-tree={worktree.absolute()}")
+    _git(*base, "add", "--all", "--force", ".", cwd=worktree)
+    _git(*base, "commit", "--quiet", "--allow-empty", "--message", message)
+    return _git(*base, "rev-parse", "HEAD")
+
+
+def _git(*arguments: str, cwd: Path | None = None) -> str:
+    git = ("git", *arguments)
+    return run(*git, cwd=cwd, env=_GIT_ENVIRONMENT, check=True).stdout.strip()
+
+
+class _Backend(Resource):
+    """Passes every request to ``git http-backend``, with an environment of its own."""
+
+    isLeaf = True
+
+    def __init__(self, reactor: Any, root: Path, passed: Iterable[str]) -> None:
+        super().__init__()
+        self._reactor, self._root, self._passed = reactor, root, passed
+        self._program = f"{_git('--exec-path')}/git-http-backend"
+
+    def render(self, request: Request) -> int:
+        content = request.content
+        environment: dict[str, Any] = {
+            **_GIT_ENVIRONMENT,
+            "GIT_PROJECT_ROOT": str(self._root.absolute()),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GATEWAY_INTERFACE": "CGI/1.1",
+            "REQUEST_METHOD": request.method,
+            "PATH_INFO": b"/" + b"/".join(request.postpath or ()),
+            "QUERY_STRING": request.uri.partition(b"?")[2],
+            "CONTENT_TYPE": request.getHeader("content-type") or "",
+            "CONTENT_LENGTH": str(content.seek(0, os.SEEK_END)),
+            "REMOTE_ADDR": "127.0.0.1",
+            "SERVER_PROTOCOL": request.clientproto,
+        }
+        for header in self._passed:
+            if (value := request.getHeader(header)) is not None:
+                environment["HTTP_" + header.upper().replace("-", "_")] = value
+        answer = CGIProcessProtocol(request)
+        line = [self._program]
+        self._reactor.spawnProcess(answer, self._program, line, environment)
+        return NOT_DONE_YET
 
 
 @define
@@ -123,11 +214,14 @@ def main(base: Path, *, old: bool) -> None:
     """Run a forge until standard input is closed."""
     from twisted.internet import reactor, stdio
 
-    if old:
-        del PASSED["HTTP_GIT_PROTOCOL"]
-    ca_file = base / "ca.pem"
-    issuer = make_authority(ca_file)
-    forge = start_forge(reactor, base / "repositories", issuer)
+    tls = CertificateOptions()
+    issuer = authority()
+    issuer.cert_pem.write_to_path(str(base / "ca.pem"))
+    issuer.issue_cert("127.0.0.1", "localhost").configure_cert(tls.getContext())
+    # One that is not told the version is an old one.
+    site = Site(_Backend(reactor, base / "repositories", _PASSED[: 1 if old else 2]))
+    factory: Any = TLSMemoryBIOFactory(tls, False, site, reactor)
+    forge = reactor.listenTCP(0, factory, interface="127.0.0.1")
     sys.stdout.write(json.dumps({"port": forge.getHost().port}) + "\n")
     sys.stdout.flush()
     stdio.StandardIO(_UntilClosed(reactor))

@@ -1,75 +1,47 @@
 """
-A small git server: real repositories, the real ``git http-backend``, real TLS.
+A small git server, which has one repository: a signed sample plugin, in memory.
 
-It serves every bare repository in one directory, to this machine only, at
-``https://127.0.0.1:PORT/NAME.git`` and ``https://localhost:PORT/NAME.git``.
+It serves it to this machine only, to read, over TLS with a certificate of its own.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import warnings
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from dulwich.index import commit_tree
+from dulwich.objects import Blob, Commit
+from dulwich.refs import HEADREF, local_branch_name
+from dulwich.repo import MemoryRepo
+from dulwich.server import DictBackend, UploadPackHandler
+from dulwich.web import GunzipFilter, HTTPGitApplication
 from twisted.internet.ssl import CertificateOptions
 from twisted.protocols.tls import TLSMemoryBIOFactory
-from twisted.web.resource import Resource
-from twisted.web.server import NOT_DONE_YET, Request, Site
+from twisted.web.server import Site
+from twisted.web.wsgi import WSGIResource
 
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
 from ..settings.host import HostProfile
-from .authoring.programs import run
 from .terminal import CommandError
-
-with warnings.catch_warnings():
-    # It imports twisted.web.static, which warns of itself.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from twisted.web.twcgi import CGIProcessProtocol
 
 if TYPE_CHECKING:
     from trustme import CA
 
-SAMPLE = "hello-bridge"
-"""The id of the sample plugin, and the name of its repository."""
-
-_ADDRESS = "127.0.0.1"
-
-# So that no configuration of the machine or the user takes part.
-_GIT_ENVIRONMENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_COUNT": "2",
-    "GIT_CONFIG_KEY_0": "safe.directory",
-    "GIT_CONFIG_VALUE_0": "*",
-    "GIT_CONFIG_KEY_1": "uploadpack.allowFilter",
-    "GIT_CONFIG_VALUE_1": "true",
-}
-_PERSON = {
-    "GIT_AUTHOR_NAME": "Demo Author",
-    "GIT_AUTHOR_EMAIL": "author@example.invalid",
-    "GIT_COMMITTER_NAME": "Demo Author",
-    "GIT_COMMITTER_EMAIL": "author@example.invalid",
-}
-
-PASSED = {
-    "CONTENT_TYPE": "content-type",
-    # git http-backend inflates a body itself; Site has joined its chunks.
-    "HTTP_CONTENT_ENCODING": "content-encoding",
-    "HTTP_GIT_PROTOCOL": "git-protocol",
-}
-"""The headers that git http-backend is told of; without the last it is an old one."""
-
-# Files are published as the bytes they are, whatever their own attributes name.
-_RAW = b"* -text -filter -ident -working-tree-encoding\n"
+_SAMPLE: Final = "hello-bridge"
+_PATH: Final = f"/{_SAMPLE}.git"
+_ADDRESS: Final = "127.0.0.1"
+_PERSON: Final = b"Demo Author <author@example.invalid>"
+_BRANCH: Final = local_branch_name(b"main")
+_FILE_MODE: Final = 0o100644
 
 
-def address(forge: Any, name: str) -> str:
-    """Return the URL of a repository."""
-    return f"https://{_ADDRESS}:{forge.getHost().port}/{name}.git"
+class _Upload(UploadPackHandler):
+    """Sends what is asked for, to a client that applies no thin packs, too."""
+
+    required_capabilities = staticmethod(tuple)
+    """See ``PackHandler``; git itself requires none."""
 
 
 def make_authority(ca_file: Path) -> CA:
@@ -91,124 +63,50 @@ def make_authority(ca_file: Path) -> CA:
     return authority
 
 
-def start_forge(reactor: Any, root: Path, authority: CA) -> Any:
+def sample_repository(
+    profile: HostProfile, random: Callable[[int], bytes], now: int
+) -> MemoryRepo:
     """
-    Start a forge on a free port.
+    Sign the sample plugin with a throw-away key, and commit it.
 
-    :param reactor: Must be an ``IReactorTCP`` and an ``IReactorProcess``.
-    :param root: The directory of bare repositories.
+    :param now: Seconds since the epoch.
+    """
+    with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
+        tree = read_tree(sample)
+    signature = sign_tree(tree, _SAMPLE, profile, random(32), now)
+    repository = MemoryRepo.init_bare([], {})
+    entries = []
+    for path, content in {**tree.files, SIGNATURE_FILE: signature}.items():
+        blob = Blob.from_string(content)
+        repository.object_store.add_object(blob)
+        entries.append((path.encode(), blob.id, _FILE_MODE))
+    commit = Commit()
+    commit.tree = commit_tree(repository.object_store, entries)
+    commit.author = commit.committer = _PERSON
+    commit.author_time = commit.commit_time = now
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.message = b"Publish\n"
+    repository.object_store.add_object(commit)
+    repository.refs[_BRANCH] = commit.id
+    repository.refs.set_symbolic_ref(HEADREF, _BRANCH)
+    return repository
+
+
+def start_forge(reactor: Any, repository: MemoryRepo, authority: CA) -> str:
+    """
+    Serve a repository on a free port, until the reactor ends.
+
+    :param reactor: Must be an ``IReactorTCP`` and an ``IReactorThreads``.
     :param authority: Issues the certificate.
-    :return: The ``IListeningPort``; see ``address``.
-    :raise CommandError: git is missing.
+    :return: The URL of the repository.
     """
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
-    site = Site(_Backend(reactor, _backend_program(), root))
+    repositories: Any = {_PATH: repository}
+    served = HTTPGitApplication(DictBackend(repositories))
+    served.handlers = {b"git-upload-pack": _Upload}
+    pool = reactor.getThreadPool()
+    site = Site(WSGIResource(reactor, pool, GunzipFilter(served)))
     factory = TLSMemoryBIOFactory(tls, False, site, reactor)
-    return reactor.listenTCP(0, factory, interface=_ADDRESS)
-
-
-def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> str:
-    """
-    Commit all files of a directory to a bare repository, made when it is not there.
-
-    :param root: The directory of bare repositories.
-    :param name: The repository's name, without ``.git``.
-    :param message: The commit's message.
-    :return: The commit, 40 hexadecimal digits.
-    :raise CommandError: git is missing or refuses.
-    """
-    repository = root / f"{name}.git"
-    if not repository.exists():
-        options = ("--bare", "--initial-branch=main", "--object-format=sha1")
-        _git("init", "--quiet", *options, str(repository))
-        (repository / "info").mkdir(exist_ok=True)
-        (repository / "info" / "attributes").write_bytes(_RAW)
-    base = (f"--git-dir={repository}", f"--work-tree={worktree.absolute()}")
-    _git(*base, "add", "--all", "--force", ".", cwd=worktree)
-    _git(*base, "commit", "--quiet", "--allow-empty", "--message", message)
-    return _git(*base, "rev-parse", "HEAD")
-
-
-def publish_sample(
-    root: Path,
-    repositories: Path,
-    profile: HostProfile,
-    random: Callable[[int], bytes],
-    now: float,
-) -> str:
-    """
-    Sign the sample plugin with a throw-away key, and publish it.
-
-    :param root: Gets the plugin's directory, ``plugin``.
-    :param repositories: The directory of bare repositories, made here.
-    :return: The repository's name.
-    """
-    tree = root / "plugin"
-    with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
-        shutil.copytree(sample, tree)
-    signature = sign_tree(read_tree(tree), SAMPLE, profile, random(32), int(now))
-    (tree / SIGNATURE_FILE).write_bytes(signature)
-    repositories.mkdir()
-    publish(tree, repositories, SAMPLE)
-    return SAMPLE
-
-
-def _program() -> str:
-    program = shutil.which("git")
-    if program is None:
-        raise CommandError("git is missing: apt-get install git")
-    return program
-
-
-def _backend_program() -> Path:
-    backend = Path(_git("--exec-path")) / "git-http-backend"
-    if not backend.exists():
-        raise CommandError("git http-backend is missing: apt-get install git")
-    return backend
-
-
-def _git(*arguments: str, cwd: Path = Path()) -> str:
-    environ = {"PATH": os.defpath, **_GIT_ENVIRONMENT, **_PERSON}
-    done = run("git", [_program(), *arguments], cwd, environ, None)
-    if done.returncode:
-        raise CommandError(f"git failed: {os.fsdecode(done.stderr).strip()}")
-    return os.fsdecode(done.stdout).strip()
-
-
-class _Backend(Resource):
-    """Passes every request to ``git http-backend``, with an environment of its own."""
-
-    isLeaf = True
-
-    def __init__(self, reactor: Any, program: Path, root: Path) -> None:
-        super().__init__()
-        self._reactor = reactor
-        self._program = str(program)
-        self._root = str(root.absolute())
-
-    def render(self, request: Request) -> int:
-        """See ``IResource.render``."""
-        content = request.content
-        assert content is not None  # noqa: S101 - for mypy
-        _, _, query = request.uri.partition(b"?")
-        environment: dict[str, Any] = {
-            **_GIT_ENVIRONMENT,
-            "GIT_PROJECT_ROOT": self._root,
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "GATEWAY_INTERFACE": "CGI/1.1",
-            "REQUEST_METHOD": request.method,
-            "PATH_INFO": b"/" + b"/".join(request.postpath or ()),
-            "QUERY_STRING": query,
-            "CONTENT_LENGTH": str(content.seek(0, os.SEEK_END)),
-            "REMOTE_ADDR": _ADDRESS,
-            "SERVER_PROTOCOL": request.clientproto,
-        }
-        for name, header in PASSED.items():
-            value = request.getHeader(header)
-            if value is not None:
-                environment[name] = value
-        answer = CGIProcessProtocol(request)
-        line = [self._program]
-        self._reactor.spawnProcess(answer, self._program, line, environment)
-        return NOT_DONE_YET
+    port = reactor.listenTCP(0, factory, interface=_ADDRESS)
+    return f"https://{_ADDRESS}:{port.getHost().port}{_PATH}"

@@ -33,7 +33,7 @@ from ...system.processes import ends_with_terminal, on_hangup
 from ...system.reactor import run_once, steady_reactor, stop
 from .. import PROGRAM
 from ..command import command, page_port_option
-from ..forge import address, make_authority, publish_sample, start_forge
+from ..forge import make_authority, sample_repository, start_forge
 from ..hostpage import browse, check_own_host, page_endpoint, serve_page
 from ..session import UNASKED, connect
 from ..terminal import CommandError, confirmed, print_line
@@ -119,7 +119,7 @@ def demo(opens: bool) -> None:
     Start a daemon, the reference page, and a git server with a signed sample plugin.
 
     Everything is temporary and local to this machine; Ctrl-C stops and removes it. The
-    demo needs git and the Python package trustme.
+    demo needs the Python package trustme.
     """
     reactor = steady_reactor()
     end_with_terminal(reactor)
@@ -159,7 +159,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     :raise CommandError: What the git server needs is missing.
     :raise SetupError: What a build needs can't be installed.
     """
-    certificate, repositories = root / "ca.pem", root / "git"
+    certificate = root / "ca.pem"
     # First, as it is what a machine may lack.
     authority = make_authority(certificate)
 
@@ -168,9 +168,8 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
 
     Setup(place, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
-    name = publish_sample(root, repositories, place.profile, os.urandom, time.time())
-    forge = start_forge(reactor, repositories, authority)
-    return certificate, address(forge, name)
+    repository = sample_repository(place.profile, os.urandom, int(time.time()))
+    return certificate, start_forge(reactor, repository, authority)
 
 
 def typed_name() -> str:
