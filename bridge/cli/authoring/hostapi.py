@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +39,9 @@ _CONSTANT: Final = re.compile(
     re.MULTILINE,
 )
 _CONFIG: Final = "tsconfig.json"
-_ERROR: Final = re.compile(r"^(.+?)\((\d+),\d+\): error (TS\d+: .*)$")
+# One without a place is about the configuration.
+_ERROR: Final = re.compile(r"^(?:(.+?)\((\d+),\d+\): )?error (TS\d+: .*)$")
+_PACKAGES: Final = "node_modules/"
 _SHOWN_ERRORS: Final = 20
 
 # For a plugin without a tsconfig.json of its own.
@@ -102,19 +104,6 @@ def _constants(package: Path) -> set[str]:
     return {each for text in texts for each in _CONSTANT.findall(text)}
 
 
-def find_compiler(root: Path) -> str:
-    """
-    Find the TypeScript compiler on ``PATH``.
-
-    :param root: The author's directory.
-    :raise EndedError: There is none.
-    """
-    path = find_program(COMPILER, root)
-    if path is None:
-        raise left_out(_NONE)
-    return path
-
-
 def check_types(
     compiler: Path | None, root: Path, tree: Path, host: Path, module: str
 ) -> list[str]:
@@ -133,7 +122,9 @@ def check_types(
     """
     config = tree.parent / _CONFIG
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
-    program = str(compiler.absolute()) if compiler else find_compiler(root)
+    program = str(compiler.absolute()) if compiler else find_program(COMPILER, root)
+    if program is None:
+        raise left_out(_NONE)
     command = [program, "--pretty", "false", "--project", config.name]
     kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
     environ = kept | {"PATH": search_path(root)}
@@ -142,19 +133,17 @@ def check_types(
     except CommandError as e:
         raise left_out(str(e)) from None
     lines = done.stdout.decode("utf-8", "replace").splitlines()
-    broken = next(filter(_is_unlocated, lines), "")
-    if done.returncode and (broken or not any(map(_ERROR.match, lines))):
-        broken = broken.removeprefix(f"{tree.name}/")
-        why = escaped(broken or f"it ended with {done.returncode}")
-        raise left_out(f"{COMPILER} could not check the types: {why}")
-    return list(_errors(lines, f"{tree.name}/"))[:_SHOWN_ERRORS]
-
-
-def _is_unlocated(line: str) -> bool:
-    """Whether an error is about the configuration, and not about a source."""
-    found = _ERROR.match(line)
-    is_config = found is not None and found[1].endswith(".json")
-    return line.startswith("error TS") or is_config
+    errors = [*filter(None, map(_ERROR.match, lines))]
+    broken = [one[0] for one in errors if not one[1] or one[1].endswith(".json")]
+    folder = f"{tree.name}/"
+    if done.returncode and (broken or not errors):
+        why = (*broken, f"it ended with {done.returncode}")[0].removeprefix(folder)
+        raise left_out(f"{COMPILER} could not check the types: {escaped(why)}")
+    # Errors in the host's sources are not the plugin's.
+    own = (one for one in errors if one[1] and one[1].startswith(folder))
+    texts = [f"{one[1]}:{one[2]} {one[3]}".removeprefix(folder) for one in own]
+    shown = (escaped(text) for text in texts if not text.startswith(_PACKAGES))
+    return list(islice(shown, _SHOWN_ERRORS))
 
 
 def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:
@@ -170,13 +159,3 @@ def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:
     else:
         options = {**_DEFAULTS, **options}
     return {**config, "compilerOptions": options}
-
-
-def _errors(lines: list[str], folder: str) -> Iterator[str]:
-    for line in lines:
-        found = _ERROR.match(line)
-        # Errors in the host's sources are not the plugin's.
-        if found is not None and found[1].startswith(folder):
-            path = found[1].removeprefix(folder)
-            if not path.startswith("node_modules/"):
-                yield escaped(f"{path}:{found[2]} {found[3]}")

@@ -3,13 +3,14 @@
 import json
 import os
 from pathlib import Path
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
 from bridge.cli.authoring import hostapi
 from bridge.cli.authoring import hostapi as module
-from bridge.cli.authoring.programs import search_path
+from bridge.cli.authoring.programs import find_program, search_path
 from bridge.cli.authoring.report import EndedError
 
 from ...directories import fresh_directory, write_files
@@ -68,11 +69,7 @@ class FindTests(SynchronousTestCase):
     def find(self, *folders: Path | str) -> str | None:
         """The compiler with these folders on PATH."""
         self.patch(os, "environ", {"PATH": os.pathsep.join(map(str, folders))})
-        try:
-            return hostapi.find_compiler(self.root)
-        except EndedError as e:
-            self.assertIn("there is no tsc on PATH", str(e))
-            return None
+        return find_program(hostapi.COMPILER, self.root)
 
     def test_attack_compiler_of_the_plugin(self) -> None:
         """A program in the plugin's tree is never the compiler, however it is named."""
@@ -174,6 +171,11 @@ class TypesTests(SynchronousTestCase):
     def test_no_compiler(self) -> None:
         """What fails, takes too long or cannot be run has not checked anything."""
         self.assertIn("it ended with 3", self.fake("exit 3"))
+        with (
+            self.assertRaisesRegex(EndedError, "^there is no tsc on PATH outside"),
+            mock.patch.dict(os.environ, {"PATH": ""}),
+        ):
+            hostapi.check_types(None, Path(), self.tree, HOST, MODULE)
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took over 0.2 s")
         with self.assertRaisesRegex(EndedError, "cannot be run: No such file"):
