@@ -332,11 +332,6 @@ class _Module:
         return value
 
     def _is_manifest(self, at: int) -> bool:
-        code, name = self._code, self._code.text(at)
-        file = f"./{MANIFEST_FILE}"
-        return any(
-            code.text(n) == "import"
-            and code.text(n + 1) == name
-            and string_value(code, n + 3) == file
-            for n in range(len(code.texts))
-        )
+        texts = self._code.texts
+        wanted = ["import", texts[at], "from", f'"./{MANIFEST_FILE}"']
+        return any(texts[n : n + 4] == wanted for n in range(len(texts)))
