@@ -14,7 +14,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -39,10 +39,14 @@ from ...protocol.text import iso_time, shown
 from ...settings.host import HostProfile, Paths
 from ..command import path_option
 from ..terminal import CommandError, first_of, reported
-from .programs import git, printed
+from .programs import git
 
-_NO_FILES: Final = ("120000", "160000")
-"""The modes of links and submodules."""
+_EDITED: Final = ("?", "C", "M", "R")
+"""
+The letters of git for what was never added, was changed, is unmerged, was removed.
+
+They are small where git was told not to look.
+"""
 GIT_FOLDER: Final = ".git"
 OBJECT_FORMAT: Final = "--object-format=sha1"
 """The option of ``git init`` for what the daemon clones; git 3 has another default."""
@@ -116,32 +120,14 @@ def published_tree(
     """
     if sys.getfilesystemencoding() != "utf-8":
         raise CommandError("the tree cannot be read: set LC_ALL to a locale of UTF-8")
+    listed = _listed(root, ignored)
     with reported("the tree cannot be read"):
-        files = read_files(root, published(root, ignored))
-    return Tree(files | _added(root, files) if is_work_tree(root) else files)
-
-
-def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
-    """Return the bytes that git has of what was not changed since it was added."""
-    edited = {
-        path.decode("utf-8", "surrogateescape")
-        for path, letters in _status(root).items()
-        if letters[1:] != b" "
-    }
-    unchanged = {}
-    for name, (mode, blob, _) in _entries(git(root, "ls-files", "--stage", "-z")):
-        if name not in names and name not in edited:  # as in a sparse checkout
-            raise CommandError(f"{shown(name)} is in a clone, but not here; restore it")
-        if name in names and name not in edited and mode not in _NO_FILES:
-            unchanged[name] = blob
-    return _blobs(root, unchanged)
-
-
-def _entries(listed: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Return the path of each entry of a list of git's, and the words before it."""
-    for entry in listed.split(b"\0")[:-1]:
-        about, _, path = entry.partition(b"\t")
-        yield path.decode("utf-8", "surrogateescape"), about.decode().split(" ")
+        files = read_files(root, _here(root, listed))
+    unchanged = {path: blob for path, blob in listed.items() if blob}
+    for path in unchanged:
+        if path not in files:  # as in a sparse checkout
+            raise CommandError(f"{shown(path)} is in a clone, but not here; restore it")
+    return Tree(files | _blobs(root, unchanged) if unchanged else files)
 
 
 def published(
@@ -154,16 +140,38 @@ def published(
     :raise CommandError: The directory cannot be read, or git is missing, or another
         repository is in it.
     """
-    if not is_work_tree(root):
-        return sorted(_walk(root, ignored))
-    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
-    found = sorted(name for name in names if name and os.path.lexists(root / name))
+    return _here(root, _listed(root, ignored))
+
+
+def _here(root: Path, names: Iterable[str]) -> list[str]:
+    found = sorted(name for name in names if os.path.lexists(root / name))
     for name in found:
         if name.endswith("/"):
             why = "is a git repository of its own; remove it, or have git ignore it"
             raise CommandError(f"{shown(name)} {why}")
     return found
+
+
+def _listed(root: Path, ignored: Collection[str]) -> dict[str, str]:
+    """
+    List the files here, and those that git has.
+
+    :return: For each path the name of its blob, if git has the file as it is here;
+        else an empty text.
+    """
+    if not is_work_tree(root):
+        return dict.fromkeys(_walk(root, ignored), "")
+    kinds = ("--cached", "--deleted", "--modified", "--others", "--exclude-standard")
+    listed = _entries(git(root, "ls-files", "-z", "-v", "--stage", *kinds))
+    # The line of what git has comes before those that say how it was edited.
+    return {path: "" if words[0] in _EDITED else words[2] for path, words in listed}
+
+
+def _entries(listed: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Return the path of each entry of a list of git's, and the words before it."""
+    for entry in listed.split(b"\0")[:-1]:
+        about, _, path = entry.partition(b" " if entry[:1] == b"?" else b"\t")
+        yield path.decode("utf-8", "surrogateescape"), about.decode().split(" ")
 
 
 def _walk(root: Path, ignored: Collection[str]) -> list[str]:
@@ -199,13 +207,6 @@ def head(root: Path) -> tuple[str, str]:
         "" if commit == "(initial)" else commit,
         "" if branch == "(detached)" else branch,
     )
-
-
-def _status(root: Path) -> dict[bytes, bytes]:
-    """Return git's two letters for each path: for what was added, and what is here."""
-    options = ("--no-renames", "--untracked-files=all", _SUBMODULES)
-    status = git(root, "status", "--porcelain", "-z", *options)
-    return {entry[3:]: entry[:2] for entry in status.split(b"\0")[:-1]}
 
 
 def _blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
@@ -348,8 +349,11 @@ def check_clean(root: Path, besides: Collection[str]) -> None:
     :param besides: Files that may differ.
     :raise CommandError: Something is not committed.
     """
-    allowed = {name.encode() for name in besides}
-    edited = [printed(path) for path in _status(root) if path not in allowed]
+    options = ("--no-renames", "--untracked-files=all", _SUBMODULES)
+    status = git(root, "status", "--porcelain", "-z", *options).split(b"\0")[:-1]
+    # What was only removed from the index is there twice.
+    paths = dict.fromkeys(entry[3:].decode("utf-8", "replace") for entry in status)
+    edited = [shown(path) for path in paths if path not in besides]
     if edited:
         names = ", ".join(first_of(edited, _NAMED_FILES))
         raise CommandError(f"not committed: {names}; a clone would not get this tree")

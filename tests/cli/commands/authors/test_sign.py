@@ -154,6 +154,10 @@ class WorkTreeTests(SignTestCase):
             self.write(f"{name}.ts", "")
         self.git("add", "--all")
         self.assert_refused(f"not committed: a.ts, b.ts, c.ts, and 2 more{tail}")
+        self.git("rm", "--quiet", "--cached", "-r", ".")
+        self.assert_refused(
+            f"not committed: main.ts, plugin.json, a.ts, and 3 more{tail}"
+        )
 
     def test_ignored(self):
         """A key that is not published may be used; a signature is to be published."""
