@@ -65,24 +65,21 @@ class Survey:
     """
     What can be found in a tree without the bundler.
 
-    :ivar before: Hits that are reported before those of the sources.
-    :ivar shapes: What each source breaks by its shape alone, by its path.
+    :ivar found: What breaks a rule, by path, in the order of report: JSON files,
+        sources by their shape, and the tree as a whole, whose path is empty.
     :ivar sources: Those that are worth reading: what people can't read is refused as
         it is.
-    :ivar after: Hits that are reported after them.
     """
 
-    before: list[Hit] = Factory(list)
-    shapes: dict[str, list[Hit]] = Factory(dict)
+    found: dict[str, list[Hit]] = Factory(dict)
     sources: list[Source] = Factory(list)
-    after: list[Hit] = Factory(list)
 
     def add(self, path: str, content: bytes) -> None:
         """Look at the text of a source."""
         text = content.decode("utf-8", "replace").lstrip("\ufeff")
         found = islice(shape_hits(text.replace("\r\n", "\n")), limits.POLICY_HITS)
         shapes = [Hit(printable(path), line, rule) for line, rule in found]
-        self.shapes[path] = shapes
+        self.found[path] = shapes
         rules = {hit.rule for hit in shapes}
         if len(shapes) < limits.POLICY_HITS and not rules & {MINIFIED, PACKED}:
             self.sources.append(Source(path, content))
@@ -183,19 +180,19 @@ def survey_tree(tree: Tree) -> Survey:
     """Look at the texts of a tree; takes a while."""
     # Depth first, by name.
     paths = sorted(tree.files, key=lambda path: path.split("/"))
-    survey = Survey([hit for path in paths for hit in _document_hits(path, tree)])
+    documents = [path for path in paths if path.lower().endswith(".json")]
+    survey = Survey({path: _mentions(path, tree.files[path]) for path in documents})
     sources = [path for path in paths if is_scanned(path)]
     if len(sources) > limits.SOURCE_FILES:
-        survey.after.append(Hit("", 0, f"more than {limits.SOURCE_FILES} source files"))
+        survey.found[""] = [Hit("", 0, f"more than {limits.SOURCE_FILES} source files")]
         return survey
     total = 0
     for path in sources:
         content = tree.files[path]
         total += len(content)
         if total > limits.SOURCE_BYTES:
-            survey.after.append(
-                Hit("", 0, f"more than {limits.SOURCE_BYTES} bytes of source")
-            )
+            most = f"more than {limits.SOURCE_BYTES} bytes of source"
+            survey.found[""] = [Hit("", 0, most)]
             break
         survey.add(path, content)
     return survey
@@ -213,11 +210,11 @@ def all_hits(survey: Survey, verdicts: Mapping[str, list[Hit]]) -> list[Hit]:
 
     :param verdicts: See ``read_sources``.
     """
-    hits = list(survey.before)
-    for name, shapes in survey.shapes.items():
-        found = [*shapes, *verdicts.get(name, ())]
-        hits += sorted(found, key=lambda hit: hit.rule != TOOLING)
-    return [*hits, *survey.after][: limits.POLICY_HITS]
+    hits: list[Hit] = []
+    for name, found in survey.found.items():
+        both = [*found, *verdicts.get(name, ())]
+        hits += sorted(both, key=lambda hit: hit.rule != TOOLING)
+    return hits[: limits.POLICY_HITS]
 
 
 @define(auto_exc=True)
@@ -249,11 +246,10 @@ async def refuse(scanning: Awaitable[list[Hit]]) -> None:
         raise SourcesRefusedError(Code.BAD_REQUEST, message, hits=hits)
 
 
-def _document_hits(path: str, tree: Tree) -> Iterator[Hit]:
+def _mentions(path: str, content: bytes) -> list[Hit]:
     """Check a JSON file, which is no source and yet names files to the bundler."""
-    if path.lower().endswith(".json"):
-        for line in document_lines(posixpath.basename(path), tree.files[path]):
-            yield Hit(printable(path), line, TOOLING)
+    lines = document_lines(posixpath.basename(path), content)
+    return [Hit(printable(path), line, TOOLING) for line in lines]
 
 
 def shape_hits(text: str) -> Iterator[tuple[int, str]]:

@@ -38,7 +38,7 @@ SOURCES: Final = {
     "wide objects": "el.innerHTML = Object.assign(\n"
     + repeated("Object.b(c),", 32 * KIB)
     + "d)",
-    "patterns": "({\n" + repeated("constructor:a,", 64 * KIB) + "} = x)",
+    "patterns": "([\n" + repeated("{constructor:a},", 64 * KIB) + "] = x)",
     "exports": "export default a\n" + repeated("+a", 256 * KIB),
     "elements": "/* @jsx h */\n" + repeated("f(<a>b</a>);", 16 * KIB),
     "strings": "x = [window,\n" + repeated("'a',", 32 * KIB) + "]",
