@@ -8,6 +8,7 @@ one that an application serves never does that, see docs/decisions/0013.
 from __future__ import annotations
 
 import re
+import secrets
 import threading
 import webbrowser
 from html import escape
@@ -64,25 +65,21 @@ class Builds(Resource):
     """
     The builds, as an event stream for the pages that wait for the next one.
 
-    :ivar run: Names this process, so that no build of another has the same name.
+    :ivar current: The name of the newest build: no other has it, of another process
+        either.
     """
 
     isLeaf = True
+    current: str
 
-    def __init__(self, run: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.run = run
-        self._count = 0
         self._waiting: list[Request] = []
-
-    @property
-    def current(self) -> str:
-        """The name of the newest build."""
-        return f"{self.run}.{self._count}"
+        self.built()
 
     def built(self) -> None:
         """Let every page load itself again."""
-        self._count += 1
+        self.current = secrets.token_hex(8)
         for request in self._waiting:
             request.write(self._message())
 

@@ -158,7 +158,7 @@ class PageTests(SynchronousTestCase):
 
 class ReloadingTests(SynchronousTestCase):
     def setUp(self):
-        self.builds = Builds("run")
+        self.builds = Builds()
         self.site = page_site(fresh_directory(self), "host", builds=self.builds)
 
     def get(self, path):
@@ -172,10 +172,13 @@ class ReloadingTests(SynchronousTestCase):
 
     def test_page_knows_its_build(self):
         """The page has the script, with the build it was served after."""
+        first = self.builds.current
         self.builds.built()
+        self.assertNotIn(self.builds.current, (first, Builds().current))
+        script = f'src="reload.js" data-build="{self.builds.current}"'.encode()
         for path in (b"", b"index.html"):
             text = b"".join(self.get(path).written)
-            self.assertEqual(text.count(b'src="reload.js" data-build="run.1"'), 1)
+            self.assertEqual(text.count(script), 1)
         self.assertIn(b"EventSource", b"".join(self.get(b"reload.js").written))
 
     def test_only_where_it_is_wanted(self):
@@ -187,12 +190,12 @@ class ReloadingTests(SynchronousTestCase):
 
     def test_page_that_leaves(self):
         """A page receives the newest build; nothing once it has left."""
-        request = self.get(b"builds")
+        request, first = self.get(b"builds"), self.builds.current
         kind = request.responseHeaders.getRawHeaders(b"content-type")
         self.assertEqual(kind, [b"text/event-stream"])
         request.processingFailed(OSError())
         self.builds.built()
-        self.assertEqual(request.written, [b"data: run.0\n\n"])
+        self.assertEqual(request.written, [f"data: {first}\n\n".encode()])
 
     def test_attack_many_listeners(self):
         """One more than the most takes the place of the oldest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -252,7 +251,7 @@ def dev(
     reactor = steady_reactor()
     root = directory.resolve()
     session = connect(place, dev=True)
-    builds = Builds(secrets.token_hex(8))
+    builds = Builds()
 
     read: Any = partial(blockingCallFromThread, reactor, _read, reactor, place, root)
     built = partial(reactor.callFromThread, builds.built)
