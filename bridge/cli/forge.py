@@ -11,12 +11,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dulwich.index import commit_tree
-from dulwich.objects import Blob, Commit
-from dulwich.refs import HEADREF, local_branch_name
-from dulwich.repo import MemoryRepo
-from dulwich.server import DictBackend, UploadPackHandler
-from dulwich.web import GunzipFilter, HTTPGitApplication
 from twisted.internet.ssl import CertificateOptions
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.server import Site
@@ -27,21 +21,14 @@ from ..settings.host import HostProfile
 from .terminal import CommandError
 
 if TYPE_CHECKING:
+    from dulwich.repo import MemoryRepo
     from trustme import CA
 
 _SAMPLE: Final = "hello-bridge"
 _PATH: Final = f"/{_SAMPLE}.git"
 _ADDRESS: Final = "127.0.0.1"
 _PERSON: Final = b"Demo Author <author@example.invalid>"
-_BRANCH: Final = local_branch_name(b"main")
 _FILE_MODE: Final = 0o100644
-
-
-class _Upload(UploadPackHandler):
-    """Sends what is asked for, to a client that applies no thin packs, too."""
-
-    required_capabilities = staticmethod(tuple)
-    """See ``PackHandler``; git itself requires none."""
 
 
 def make_authority(ca_file: Path) -> CA:
@@ -71,6 +58,12 @@ def sample_repository(
 
     :param now: Seconds since the epoch.
     """
+    # Here, and below: open starts no forge.
+    from dulwich.index import commit_tree
+    from dulwich.objects import Blob, Commit
+    from dulwich.refs import HEADREF, local_branch_name
+    from dulwich.repo import MemoryRepo
+
     with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
         tree = read_tree(sample)
     signature = sign_tree(tree, _SAMPLE, profile, random(32), now)
@@ -87,8 +80,9 @@ def sample_repository(
     commit.author_timezone = commit.commit_timezone = 0
     commit.message = b"Publish\n"
     repository.object_store.add_object(commit)
-    repository.refs[_BRANCH] = commit.id
-    repository.refs.set_symbolic_ref(HEADREF, _BRANCH)
+    branch = local_branch_name(b"main")
+    repository.refs[branch] = commit.id
+    repository.refs.set_symbolic_ref(HEADREF, branch)
     return repository
 
 
@@ -100,11 +94,19 @@ def start_forge(reactor: Any, repository: MemoryRepo, authority: CA) -> str:
     :param authority: Issues the certificate.
     :return: The URL of the repository.
     """
+    from dulwich.server import DictBackend, UploadPackHandler
+    from dulwich.web import GunzipFilter, HTTPGitApplication
+
+    class Upload(UploadPackHandler):
+        """Sends packs also to what applies no thin ones; git itself demands none."""
+
+        required_capabilities = staticmethod(tuple)
+
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
     repositories: Any = {_PATH: repository}
     served = HTTPGitApplication(DictBackend(repositories))
-    served.handlers = {b"git-upload-pack": _Upload}
+    served.handlers = {b"git-upload-pack": Upload}
     pool = reactor.getThreadPool()
     site = Site(WSGIResource(reactor, pool, GunzipFilter(served)))
     factory = TLSMemoryBIOFactory(tls, False, site, reactor)
