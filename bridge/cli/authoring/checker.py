@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -19,7 +20,7 @@ from typing import Any, Final
 from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
-from ...classes import define
+from ...classes import define, frozen
 from ...datadir.paths import (
     HOST_FILES,
     DataDir,
@@ -44,8 +45,117 @@ from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
 from . import worktree
 from .hostapi import api_version, check_types
-from .reading import Reading, quoted, read_sources, shown_hit
-from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
+from .reading import Reading, ShownHit, hit_lines, quoted, read_sources, shown_hit
+from .worktree import Difference
+
+
+class Outcome(StrEnum):
+    """
+    The outcome of a step.
+
+    ``WARNED``: nothing is refused, but the plugin may not work. ``NOT_DONE``: something
+    that the step needs is missing, or an earlier step failed. ``LEFT_OUT``: the step
+    does not apply, or its tool is optional and missing.
+    """
+
+    OK = "ok"
+    WARNED = "warned"
+    REFUSED = "refused"
+    NOT_DONE = "not_done"
+    LEFT_OUT = "left_out"
+
+
+class EndedError(Exception):
+    """
+    Why a step neither passed nor was refused; for the author.
+
+    :ivar outcome: The outcome of the step.
+    """
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def not_done(message: str) -> EndedError:
+    """Return why a step can't be done; the message shows what to do about it."""
+    return EndedError(Outcome.NOT_DONE, message)
+
+
+def left_out(message: str) -> EndedError:
+    """Return why a step does not apply."""
+    return EndedError(Outcome.LEFT_OUT, message)
+
+
+STATUS: Final = {Outcome.OK: 0, Outcome.REFUSED: 1, Outcome.NOT_DONE: 4}
+"""The exit status for each outcome of a whole check."""
+
+
+@frozen
+class StepResult:
+    """
+    One step.
+
+    :ivar step: One of ``STEPS``.
+    :ivar message: One line or more for its reader.
+    """
+
+    step: str
+    outcome: Outcome
+    message: str
+
+
+@define(eq=False)
+class Report:
+    """
+    All of it, as far as it is known; what ``check --json`` prints, with these keys.
+
+    :ivar ok: Whether ``outcome`` is ``ok``.
+    :ivar outcome: ``refused`` if a step was, else ``not_done`` if a step was, else
+        ``ok``.
+    :ivar id: The plugin's, when its manifest could be read; so is ``version``.
+    :ivar key_id: The fingerprint of the key, when its signature verifies.
+    :ivar signed_commit: The last commit that signed the plugin, when its signature does
+        not verify, or was left out, and git knows one.
+    :ivar changed: The files that differ from that commit.
+    """
+
+    ok: bool
+    outcome: Outcome
+    host: str
+    id: str | None
+    version: str | None
+    key_id: str | None
+    steps: list[StepResult]
+    hits: list[ShownHit]
+    signed_commit: str | None
+    changed: list[Difference]
+
+    @classmethod
+    def begin(cls, host: str) -> Report:
+        """Return that of a check that has taken no step."""
+        return cls(False, Outcome.NOT_DONE, host, None, None, None, [], [], None, [])
+
+    def finish(self) -> None:
+        """Set the outcome, when every step was taken."""
+        found = {step.outcome for step in self.steps}
+        failures = (Outcome.REFUSED, Outcome.NOT_DONE)
+        self.outcome = next((each for each in failures if each in found), Outcome.OK)
+        self.ok = self.outcome is Outcome.OK
+
+
+def report_lines(report: Report) -> list[str]:
+    """Return the report for people: a line for each step, and details."""
+    lines = []
+    for step in report.steps:
+        first, *rest = step.message.split("\n")
+        outcome = step.outcome.replace("_", " ")
+        lines.append(f"{step.step:<10} {outcome}: {first}")
+        lines += [f"  {line}" for line in rest]
+        if step.step == "policy":
+            for hit in report.hits:
+                lines += hit_lines(hit)
+    return lines
 
 
 @define(eq=False)
@@ -91,6 +201,8 @@ class Checker:
             return StepResult(name, Outcome.OK, await step(self))
         except EndedError as e:
             return StepResult(name, e.outcome, str(e))
+        except (BundlerError, NotOwnError) as e:
+            return StepResult(name, Outcome.NOT_DONE, str(e))
         except (BridgeError, CommandError) as e:
             words = e.message if isinstance(e, BridgeError) else str(e)
             lines = [words, *quoted(self._copy, words)]
@@ -132,10 +244,7 @@ class Checker:
         executable = Builder(self._place, self._reactor, maybeDeferred).executable
         modules = [self._place.profile.api_module]
         scanner = Scanner(self._reactor, maybeDeferred, executable, modules)
-        try:
-            hits = await scanner.scan(self._tree)
-        except BundlerError as e:
-            raise not_done(str(e)) from None
+        hits = await scanner.scan(self._tree)
         # What ends the bundler is among the hits.
         with suppress(BundlerError):
             self._reading = await read_sources(self._reactor, executable, self._tree)
@@ -151,10 +260,7 @@ class Checker:
 
     def _need_sources(self) -> None:
         self._need(HOST_FILES, setup_advice(self._place))
-        try:
-            check_tree(self._place.data.host)
-        except NotOwnError as e:
-            raise not_done(str(e)) from None
+        check_tree(self._place.data.host)
 
     def _need(self, paths: Sequence[str], advice: str) -> None:
         root = self._place.data.root
@@ -239,13 +345,11 @@ class Checker:
     async def _types(self) -> str:
         self._need_own_files()
         self._need_sources()
-        errors = check_types(
-            self._tsc,
-            self._root,
-            self._copy,
-            self._place.data.host,
-            self._place.profile.api_module,
-        )
+        host, module = self._place.data.host, self._place.profile.api_module
+        try:
+            errors = check_types(self._tsc, self._root, self._copy, host, module)
+        except CommandError as e:
+            raise left_out(str(e)) from None
         if errors:
             raise CommandError("\n".join([counted(len(errors), "type error"), *errors]))
         return "no type errors"

@@ -24,7 +24,6 @@ from ...protocol.text import escaped
 from ..terminal import CommandError
 from .programs import find_program, run, search_path
 from .reading import read_text
-from .report import left_out
 
 COMPILER: Final = "tsc"
 _NONE: Final = (
@@ -118,27 +117,24 @@ def check_types(
     :param host: The ``host`` directory of a data directory.
     :param module: The name that plugins import the API by.
     :return: The errors in the plugin's files, as lines without control characters.
-    :raise EndedError: The compiler did not get to check it.
+    :raise CommandError: The compiler did not get to check it.
     """
     config = tree.parent / _CONFIG
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
     program = str(compiler.absolute()) if compiler else find_program(COMPILER, root)
     if program is None:
-        raise left_out(_NONE)
+        raise CommandError(_NONE)
     command = [program, "--pretty", "false", "--project", config.name]
     kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
     environ = kept | {"PATH": search_path(root)}
-    try:
-        done = run(COMPILER, command, tree.parent, environ, TYPES_SECONDS)
-    except CommandError as e:
-        raise left_out(str(e)) from None
+    done = run(COMPILER, command, tree.parent, environ, TYPES_SECONDS)
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     errors = [*filter(None, map(_ERROR.match, lines))]
     broken = [one[0] for one in errors if not one[1] or one[1].endswith(".json")]
     folder = f"{tree.name}/"
     if done.returncode and (broken or not errors):
         why = (*broken, f"it ended with {done.returncode}")[0].removeprefix(folder)
-        raise left_out(f"{COMPILER} could not check the types: {escaped(why)}")
+        raise CommandError(f"{COMPILER} could not check the types: {escaped(why)}")
     # Errors in the host's sources are not the plugin's.
     own = (one for one in errors if one[1] and one[1].startswith(folder))
     texts = [f"{one[1]}:{one[2]} {one[3]}".removeprefix(folder) for one in own]

@@ -11,8 +11,7 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from bridge.cli.authoring.checker import STEPS, Checker
-from bridge.cli.authoring.report import Outcome, Report, report_lines
+from bridge.cli.authoring.checker import STEPS, Checker, Outcome, Report, report_lines
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.tree.tree import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES

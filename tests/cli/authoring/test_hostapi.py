@@ -11,7 +11,7 @@ import bridge
 from bridge.cli.authoring import hostapi
 from bridge.cli.authoring import hostapi as module
 from bridge.cli.authoring.programs import find_program, search_path
-from bridge.cli.authoring.report import EndedError
+from bridge.cli.terminal import CommandError
 
 from ...directories import fresh_directory, write_files
 from ...npm import TYPESCRIPT, node, npm_package
@@ -155,7 +155,7 @@ class TypesTests(SynchronousTestCase):
             '{"compilerOptions": {"target": "ES1066"}}',
         ):
             (self.tree / "tsconfig.json").write_text(text)
-            with self.assertRaisesRegex(EndedError, "could not check the types: "):
+            with self.assertRaisesRegex(CommandError, "could not check the types: "):
                 self.errors()
 
     def fake(self, text: str) -> str:
@@ -164,7 +164,7 @@ class TypesTests(SynchronousTestCase):
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
         root = self.base / "plugin"
-        with self.assertRaises(EndedError) as caught:
+        with self.assertRaises(CommandError) as caught:
             hostapi.check_types(program, root, self.tree, HOST, MODULE)
         return str(caught.exception)
 
@@ -172,13 +172,13 @@ class TypesTests(SynchronousTestCase):
         """What fails, takes too long or cannot be run has not checked anything."""
         self.assertIn("it ended with 3", self.fake("exit 3"))
         with (
-            self.assertRaisesRegex(EndedError, "^there is no tsc on PATH outside"),
+            self.assertRaisesRegex(CommandError, "^there is no tsc on PATH outside"),
             mock.patch.dict(os.environ, {"PATH": ""}),
         ):
             hostapi.check_types(None, Path(), self.tree, HOST, MODULE)
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took over 0.2 s")
-        with self.assertRaisesRegex(EndedError, "cannot be run: No such file"):
+        with self.assertRaisesRegex(CommandError, "cannot be run: No such file"):
             hostapi.check_types(Path("/none"), Path(), self.tree, HOST, MODULE)
 
     def test_attack_environment(self) -> None:

@@ -10,9 +10,8 @@ import click
 from ....protocol.wire import unstructure
 from ....settings.host import Paths
 from ...authoring import worktree
-from ...authoring.checker import check_plugin
+from ...authoring.checker import STATUS, Outcome, check_plugin, report_lines
 from ...authoring.releases import PARTS, Repository
-from ...authoring.report import STATUS, Outcome, report_lines
 from ...command import command, directory_argument, json_option
 from ...terminal import CommandError, print_line, print_result, reported
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 from bridge.cli.authoring import releases
-from bridge.cli.authoring.report import Outcome, Report, StepResult
+from bridge.cli.authoring.checker import Outcome, Report, StepResult
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.tree import key_id, public_key_of, read_tree, verify_tree
 
