@@ -11,7 +11,7 @@ from jsonschemas import SchemaMaker, meanings
 
 from bridge.cli.main import COMMANDS, find
 from bridge.datadir.paths import DataDir
-from bridge.plugins.policy.rules.table import ADVICE
+from bridge.plugins.policy.rules import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.tree import SignatureFile, read_tree, sign_tree
 from bridge.settings.config import OPTIONS, SHIPPED

@@ -33,7 +33,7 @@ from ..plugins.installed.records import is_recorded
 from ..plugins.installed.trees import LinkedTree, ListEntry
 from ..plugins.operations.jobs import reason
 from ..plugins.operations.settlement import BuiltSet
-from ..plugins.policy.rules.table import Hit
+from ..plugins.policy.rules import Hit
 from ..plugins.policy.scan import Scanner, SourcesRefusedError, refuse
 from ..plugins.tree.manifest import Manifest, load_manifest
 from ..plugins.tree.tree import Tree

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from bridge.plugins.policy.rules.table import UNKNOWN
+from bridge.plugins.policy.rules import UNKNOWN
 
 from ..directories import IN_MEMORY
 from ..plugins.policy.scanning import every_hit

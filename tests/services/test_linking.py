@@ -4,7 +4,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.policy.rules.table import Hit
+from bridge.plugins.policy.rules import Hit
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code, shutting_down
 from bridge.protocol.limits import TREE_FILES

@@ -31,7 +31,7 @@ from ...datadir.paths import (
 )
 from ...plugins.bundle.build import Builder
 from ...plugins.esbuild.executable import BUNDLER_FILES, BundlerError
-from ...plugins.policy.rules.imports import OUTSIDE
+from ...plugins.policy.rules import OUTSIDE
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree import manifest
 from ...plugins.tree.about import icon_note

@@ -24,7 +24,7 @@ from ...plugins.esbuild.executable import Executable
 from ...plugins.policy.javascript.meaning import elements, key_name, string_value
 from ...plugins.policy.javascript.tokens import Code, UnreadableError
 from ...plugins.policy.reading import Lines, Source, read, words_in
-from ...plugins.policy.rules.table import ADVICE, PAGE_NAMES, UNKNOWN, Hit
+from ...plugins.policy.rules import ADVICE, PAGE_NAMES, UNKNOWN, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE

@@ -7,7 +7,7 @@ plain JavaScript; that is what is checked.  ::
     scan         Scanner and refuse, what other packages call; and the rules on text
     reading      what the bundler is asked about a source
     javascript/  its output as tokens, and what that breaks
-    rules/       what is refused: the table of constructs with an author's remedies, and
+    rules        what is refused: the table of constructs with an author's remedies, and
                  the rules on imports
 
 Nothing of a plugin is ever run, and the policy is not a sandbox.

@@ -32,7 +32,7 @@ from ...classes import frozen
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..tree.tree import is_declaration_name
-from .rules.table import GLOBALS, RESERVED, STANDARD_NAMES, WRAPPED
+from .rules import GLOBALS, RESERVED, STANDARD_NAMES, WRAPPED
 
 TARGET: Final = "es2022"
 """What the bundler compiles to."""

@@ -37,8 +37,7 @@ from ..esbuild.executable import BundlerError, Executable
 from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
 from .reading import Answer, Source, is_source_name, read
-from .rules.imports import TOOLING, document_lines
-from .rules.table import TOO_COMPLEX, Hit
+from .rules import TOO_COMPLEX, TOOLING, Hit, document_lines
 
 MINIFIED: Final = "minified"
 PACKED: Final = "packed source"

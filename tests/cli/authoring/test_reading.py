@@ -15,7 +15,7 @@ from bridge.cli.authoring.reading import (
     shown_hit,
     source_line,
 )
-from bridge.plugins.policy.rules.table import Hit
+from bridge.plugins.policy.rules import Hit
 from bridge.plugins.tree.tree import Tree
 
 from ...directories import fresh_directory

@@ -19,7 +19,7 @@ from bridge.plugins.esbuild.conversation import Conversation, Limits
 from bridge.plugins.esbuild.executable import VERSION
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.reading import Answer, Source, read
-from bridge.plugins.policy.rules.table import UNKNOWN, Hit
+from bridge.plugins.policy.rules import UNKNOWN, Hit
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.limits import POLICY_HITS
 

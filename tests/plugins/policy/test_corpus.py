@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.table import ADVICE, UNKNOWN
+from bridge.plugins.policy.rules import ADVICE, UNKNOWN
 from bridge.plugins.policy.scan import PACKED
 
 from .scanning import scan_source, scan_whole

@@ -22,7 +22,7 @@ from ....pagelog.logrecords import read_line
 from ....pagelog.pagefile import Follower, LogFileError
 from ....plugins.bundle.build import Builder
 from ....plugins.esbuild.executable import BundlerError
-from ....plugins.policy.rules.table import Hit
+from ....plugins.policy.rules import Hit
 from ....protocol.errors import BridgeError
 from ....protocol.limits import DEV_POLL_SECONDS, TREE_DEPTH
 from ....protocol.text import escaped, visible

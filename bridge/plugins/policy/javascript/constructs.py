@@ -10,9 +10,9 @@ from attrs import field
 from ....classes import define
 from ....protocol.text import printable
 from ...tree.tree import is_declaration_name
+from .. import rules
 from ..reading import FACTORY, Answer, Lines, Source
-from ..rules import table
-from ..rules.imports import TOOLING, import_rule, names_tooling
+from ..rules import TOOLING, import_rule, names_tooling
 from .meaning import (
     Uses,
     all_texts,
@@ -36,9 +36,9 @@ _ELEMENTS: Final = {"createElement": 0, "createElementNS": 1}
 """What makes elements, and which argument is the tag."""
 
 _ATTRIBUTES: Final = frozenset({"setAttribute", "setAttributeNS", "createAttribute"})
-_WATCHED: Final = table.MEMBERS.union(
-    table.ASSIGNED,
-    table.TIMERS,
+_WATCHED: Final = rules.MEMBERS.union(
+    rules.ASSIGNED,
+    rules.TIMERS,
     _ELEMENTS,
     _ATTRIBUTES,
     ("Object", "import", "document"),
@@ -59,7 +59,7 @@ _GIVING: Final = frozenset({":", ",", "}", "("})
 
 def output_hits(
     source: Source, answer: Answer, modules: Collection[str], mark: str
-) -> list[table.Hit]:
+) -> list[rules.Hit]:
     """
     Find what a source breaks.
 
@@ -70,21 +70,21 @@ def output_hits(
     """
     file = printable(source.name)
     if answer.error_line:
-        return [table.Hit(file, answer.error_line, table.SYNTAX, answer.error)]
+        return [rules.Hit(file, answer.error_line, rules.SYNTAX, answer.error)]
     found: dict[tuple[int, str], str] = {}
     try:
         _Reading(Code(answer.code), found, mark, source, modules).read()
     except UnreadableError:
-        found[0, table.TOO_COMPLEX] = ""
+        found[0, rules.TOO_COMPLEX] = ""
     if not found:
         return []
     lines = Lines(answer.code, answer.source_map)
-    hits: dict[tuple[int, str], table.Hit] = {}
+    hits: dict[tuple[int, str], rules.Hit] = {}
     for (place, rule), why in found.items():
         line = lines.line(place)
-        hits.setdefault((line, rule), table.Hit(file, line, rule, why))
+        hits.setdefault((line, rule), rules.Hit(file, line, rule, why))
     return sorted(
-        hits.values(), key=lambda hit: (hit.line, table.ORDER.get(hit.rule, -1))
+        hits.values(), key=lambda hit: (hit.line, rules.ORDER.get(hit.rule, -1))
     )
 
 
@@ -115,7 +115,7 @@ class _Reading:
             for text in set(code.texts)
             if text in _WATCHED
             or text.startswith(self._mark)
-            or table.CALLBACKS in text
+            or rules.CALLBACKS in text
             or has_pragma
         }
         for index, kind in enumerate(code.kinds):
@@ -129,18 +129,18 @@ class _Reading:
             elif text == "[":
                 self._computed_member(index)
             elif kind == REGEX and not is_regex(text):
-                self._add(index, table.REGEX)
+                self._add(index, rules.REGEX)
         self._globals()
         self._markups()
         # Last, so that a crowd of them hides nothing that has a rule of its own.
         for index in filter(self._is_unknown, self._free):
-            self._add(index, table.UNKNOWN, self._free[index][:_NAME_CHARACTERS])
+            self._add(index, rules.UNKNOWN, self._free[index][:_NAME_CHARACTERS])
 
     def _free_or_not(self, index: int, text: str) -> None:
         name = text.removeprefix(self._mark)
         if name != text:
             self._free[index] = name
-        if name == text or name not in table.GLOBALS:
+        if name == text or name not in rules.GLOBALS:
             self._name_of(index, name)
 
     def _add(self, index: int, rule: str, why: str = "") -> None:
@@ -153,8 +153,8 @@ class _Reading:
         value = string_value(code, index) or ""
         if "<script" in value.lower():
             self._add(index, "script tag")
-        if table.CALLBACKS in value:
-            self._add(index, table.CALLBACKS)
+        if rules.CALLBACKS in value:
+            self._add(index, rules.CALLBACKS)
         if names_tooling(value):
             self._add(index, TOOLING)
         # Outside of every bracket, this is the end of a statement.
@@ -185,15 +185,15 @@ class _Reading:
 
     def _member_of_any(self, index: int, end: int, name: str) -> None:
         """Check the name of a member of any object, which ends at a token."""
-        if name in table.MEMBERS:
+        if name in rules.MEMBERS:
             self._add(index, name)
-        if name in table.ASSIGNED and is_assigned(self._code, end):
+        if name in rules.ASSIGNED and is_assigned(self._code, end):
             self._add(index, f"{name} assignment")
 
     def _name_of(self, index: int, text: str) -> None:
         code = self._code
-        if table.CALLBACKS in text:
-            self._add(index, table.CALLBACKS)
+        if rules.CALLBACKS in text:
+            self._add(index, rules.CALLBACKS)
         if text == "import":
             self._import(index)
         if code.is_member(index):
@@ -227,7 +227,7 @@ class _Reading:
                     after = code.text(key_name(code, index)[1])
                     if is_computed or after == "=" or after in _GIVING:
                         self._add(place, "srcdoc")
-                elif one in table.MEMBERS and is_pattern(code, bracket):
+                elif one in rules.MEMBERS and is_pattern(code, bracket):
                     self._add(place, one)
 
     def _call(self, index: int, text: str) -> None:
@@ -235,7 +235,7 @@ class _Reading:
         code = self._code
         if text in _ELEMENTS:
             self._element(index, _ELEMENTS[text])
-        elif text in table.TIMERS and code.is_member(index):
+        elif text in rules.TIMERS and code.is_member(index):
             self._timer(index, text)
         elif text in _ATTRIBUTES:
             for _, value in all_texts(self._code, index):
@@ -248,7 +248,7 @@ class _Reading:
 
     def _element(self, index: int, number: int) -> None:
         for _, value in argument_texts(self._code, index, number):
-            if value.strip().lower().rpartition(":")[2] in table.CODE_TAGS:
+            if value.strip().lower().rpartition(":")[2] in rules.CODE_TAGS:
                 self._add(index, "createElement of a code-loading tag")
 
     def _timer(self, index: int, name: str) -> None:
@@ -276,7 +276,7 @@ class _Reading:
             value = string_value(code, at)
             is_key = code.text(at - 1) in ("{", ",") and code.text(at + 1) in _GIVING
             name = value if value is not None else code.text(at) if is_key else None
-            if name in table.ASSIGNED:
+            if name in rules.ASSIGNED:
                 self._add(at, f"{name} assignment")
 
     def _globals(self) -> None:
@@ -284,13 +284,13 @@ class _Reading:
         uses = Uses(code)
         followed = {}
         for index, name in self._free.items():
-            if name in table.SCOPED and self._is_harmless(index, name):
+            if name in rules.SCOPED and self._is_harmless(index, name):
                 continue
-            if name in table.REFUSED:
+            if name in rules.REFUSED:
                 self._add(index, name)
             elif name == FACTORY and code.is_member(index):
                 self._jsx(index)
-            elif name in table.USES or name in table.TIMERS:
+            elif name in rules.USES or name in rules.TIMERS:
                 followed[index] = name
                 if name == "location" and self._is_replaced(index):
                     self._add(index, "location.href")
@@ -306,7 +306,7 @@ class _Reading:
 
     def _is_unknown(self, index: int) -> bool:
         # Only what makes elements is marked as a member.
-        is_known = self._free[index] in table.GLOBALS or self._code.is_member(index)
+        is_known = self._free[index] in rules.GLOBALS or self._code.is_member(index)
         if is_known or self._is_asked(index):
             return False
         # What those declare is erased, and no bundle can have it.
@@ -321,12 +321,12 @@ class _Reading:
     def _is_harmless(self, index: int, name: str) -> bool:
         code = self._code
         after, member = code.text(index + 1), code.text(index + 2)
-        if after in (".", "?.") and name in table.FRAMES:
-            return member not in table.WINDOW_MEMBERS and member != "["
+        if after in (".", "?.") and name in rules.FRAMES:
+            return member not in rules.WINDOW_MEMBERS and member != "["
         return self._is_asked(index)
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
-        if name in table.TIMERS:
+        if name in rules.TIMERS:
             self._timer(index, name)
             return
         if name == "Reflect":
@@ -342,12 +342,12 @@ class _Reading:
         if code.text(after) in (".", "?."):
             after += 1
         text = code.text(after)
-        if text in table.USES[name] and (text == "[" or code.is_member(after)):
-            self._add(after, table.USES[name][text])
+        if text in rules.USES[name] and (text == "[" or code.is_member(after)):
+            self._add(after, rules.USES[name][text])
 
     def _pattern(self, bracket: int, name: str) -> None:
         for index, key in keys(self._code, bracket):
-            rule = table.USES[name].get("[" if key is None else key)
+            rule = rules.USES[name].get("[" if key is None else key)
             if rule is not None:
                 self._add(index, rule)
 
@@ -357,5 +357,5 @@ class _Reading:
         tag = (string_value(code, given) or "").lower().rpartition(":")[2]
         if tag == "script":
             self._add(given, "script tag")
-        elif tag in table.CODE_TAGS:
+        elif tag in rules.CODE_TAGS:
             self._add(given, "createElement of a code-loading tag")

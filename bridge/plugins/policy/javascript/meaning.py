@@ -14,7 +14,7 @@ from typing import Final
 from attrs import field
 
 from ....classes import define
-from ..rules.imports import unescape
+from ..rules import unescape
 from .tokens import NAME, STRING, Code, UnreadableError
 
 _STATEMENTS: Final = frozenset({"if", "while", "switch", "with", "extends"})

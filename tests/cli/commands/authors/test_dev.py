@@ -13,7 +13,7 @@ from bridge.cli.commands.authors.dev import Link, snapshot
 from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
 from bridge.pagelog.pagefile import Follower
-from bridge.plugins.policy.rules.table import ADVICE
+from bridge.plugins.policy.rules import ADVICE
 from bridge.protocol.wire import structure
 from bridge.services.linking import WorkTree
 from bridge.settings.host import locate

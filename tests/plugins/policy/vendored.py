@@ -1,7 +1,7 @@
 """
 The list of standard names, copied from the npm package ``globals``.
 
-``python -m tests.plugins.policy.rules.vendored`` writes it from the package that npm
+``python -m tests.plugins.policy.vendored`` writes it from the package that npm
 downloads and verifies.  To move to another version, change
 ``GLOBALS_PACKAGE`` and run it.
 """
@@ -11,14 +11,14 @@ import textwrap
 from pathlib import Path
 from typing import Any, Final
 
-from bridge.plugins.policy.rules import table
+from bridge.plugins.policy import rules
 
-from ....npm import npm_package
+from ...npm import npm_package
 
 GLOBALS_PACKAGE: Final = "globals@17.14.0"
 """The package and its exact version."""
 
-HERE: Final = Path(table.__file__).parent / "globals"
+HERE: Final = Path(rules.__file__).parent / "globals"
 
 
 def published() -> dict[str, Any]:

@@ -1,11 +1,37 @@
-"""The rules on imports."""
+"""The names that every page has, and the rules on imports."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules import imports
-from bridge.plugins.policy.rules.imports import document_lines, import_rule, unescape
+from bridge.plugins.policy import rules
+from bridge.plugins.policy.rules import document_lines, import_rule, unescape
+
+from .vendored import GLOBALS_PACKAGE, HERE, copied, licence, published
+
+
+class StandardTests(SynchronousTestCase):
+    def test_attack_changed_list(self) -> None:
+        """The copy holds the names that were published, and its licence."""
+        self.assertEqual(copied(), published())
+        self.assertEqual(copied()["package"], GLOBALS_PACKAGE)
+        self.assertEqual((HERE / "LICENSE").read_text("utf-8"), licence())
+
+    def test_names(self) -> None:
+        """It has the language's and the web platform's names, and nobody else's."""
+        known = {"Array", "AsyncIterator", "Intl", "URL", "setTimeout", "HTMLElement"}
+        others = {"chrome", "Buffer", "global", "require", "React", "jQuery", "define"}
+        asked = known | others | rules.RESERVED | rules.WRAPPED
+        self.assertEqual(asked & rules.STANDARD_NAMES, known)
+        self.assertLessEqual({"undefined", "toString"}, rules.STANDARD_NAMES)
+
+    def test_refused_names(self) -> None:
+        """What the policy refuses by name are names of pages, and of tools."""
+        others = (
+            rules.WORDS | rules.SCOPED | rules.TIMERS | set(rules.USES)
+        ) - rules.STANDARD_NAMES
+        self.assertEqual(others, {"require", "process"})
+        self.assertIn("constructor", rules.MEMBERS - rules.STANDARD_NAMES)
 
 
 class ImportTests(SynchronousTestCase):
@@ -14,8 +40,8 @@ class ImportTests(SynchronousTestCase):
     @given(st.text(max_size=60))
     def test_any_text(self, specifier: str) -> None:
         """Any specifier gets a verdict."""
-        rules = (imports.OUTSIDE, imports.TEST_FILE, imports.TOOLING)
-        self.assertIn(import_rule("src/a.ts", specifier), (None, *rules))
+        known = (rules.OUTSIDE, rules.TEST_FILE, rules.TOOLING)
+        self.assertIn(import_rule("src/a.ts", specifier), (None, *known))
 
 
 class MentionTests(SynchronousTestCase):

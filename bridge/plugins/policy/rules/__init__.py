@@ -1,1 +1,0 @@
-"""What is refused: the table of constructs, and rules on imports and file names."""
