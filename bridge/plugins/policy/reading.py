@@ -22,11 +22,11 @@ import json
 import os.path
 import re
 import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cached_property
 from typing import Any, Final
-from unicodedata import ucd_3_2_0
 
 from ...classes import frozen
 from ...protocol.text import printable
@@ -149,7 +149,7 @@ _UNMARKED: Final = (STANDARD_NAMES | RESERVED | WRAPPED) - GLOBALS
 
 _STARTING: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
 _CONTINUING: Final = frozenset({"Mn", "Mc", "Nd", "Pc"})
-_MORE: Final = "$\u00b7\u200c\u200d"
+_MORE: Final = "$\u200c\u200d"
 
 
 def marked_names(text: str) -> frozenset[str]:
@@ -174,21 +174,31 @@ def words_in(text: str) -> set[str]:
 
 
 def _is_name(word: str) -> bool:
-    """
-    Whether a word may be a name, by letters that the bundler knows.
-
-    It refuses to mark any other, even one in a comment, and newer interpreters have
-    letters that it does not have.  No page has a name of letters after Unicode 3.2.
-    """
-    kind = ucd_3_2_0.category
-    return (word[0] in "$_" or kind(word[0]) in _STARTING) and all(
-        char in _MORE or kind(char) in _STARTING | _CONTINUING for char in word
-    )
+    # A letter by its category, which is in no name: the bundler refuses to mark one.
+    if "\u2e2f" in word:
+        return False
+    return _starts(word[0]) and all(map(_continues, word))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
     code = int(escape[1] or escape[2], 16)
     return chr(code) if code <= sys.maxunicode else " "
+
+
+def _starts(char: str) -> bool:
+    """Whether a name may start with a character."""
+    return (
+        char in "$_" or char.isidentifier() or unicodedata.category(char) in _STARTING
+    )
+
+
+def _continues(char: str) -> bool:
+    """Whether a name may have a character in it."""
+    return (
+        f"a{char}".isidentifier()
+        or char in _MORE
+        or unicodedata.category(char) in _STARTING | _CONTINUING
+    )
 
 
 @frozen
