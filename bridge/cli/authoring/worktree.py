@@ -14,7 +14,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -41,9 +41,9 @@ from ..command import path_option
 from ..terminal import CommandError, first_of, reported
 from .programs import git
 
-_EDITED: Final = ("?", "C", "M", "R")
+_EDITED: Final = ("C", "M", "R")
 """
-The letters of git for what was never added, was changed, is unmerged, was removed.
+The letters of git for what was changed, is unmerged, or was removed.
 
 They are small where git was told not to look.
 """
@@ -120,14 +120,33 @@ def published_tree(
     """
     if sys.getfilesystemencoding() != "utf-8":
         raise CommandError("the tree cannot be read: set LC_ALL to a locale of UTF-8")
-    listed = _listed(root, ignored)
     with reported("the tree cannot be read"):
-        files = read_files(root, _here(root, listed))
-    unchanged = {path: blob for path, blob in listed.items() if blob}
+        files = read_files(root, published(root, ignored))
+    return Tree(files | _added(root, files) if is_work_tree(root) else files)
+
+
+def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
+    """
+    Return the bytes that git has of what was not changed since it was added.
+
+    To know that it may have to read the files, which should be within the limits.
+    """
+    kinds = ("--cached", "--deleted", "--modified")
+    listed = _entries(git(root, "ls-files", "-z", "-v", "--stage", *kinds))
+    # The line of what git has comes before those that say how it was edited.
+    blobs = {path: "" if words[0] in _EDITED else words[2] for path, words in listed}
+    unchanged = {path: blob for path, blob in blobs.items() if blob}
     for path in unchanged:
-        if path not in files:  # as in a sparse checkout
+        if path not in names:  # as in a sparse checkout
             raise CommandError(f"{shown(path)} is in a clone, but not here; restore it")
-    return Tree(files | _blobs(root, unchanged) if unchanged else files)
+    return _blobs(root, unchanged)
+
+
+def _entries(listed: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Return the path of each entry of a list of git's, and the words before it."""
+    for entry in listed.split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        yield path.decode("utf-8", "surrogateescape"), about.decode().split(" ")
 
 
 def published(
@@ -140,38 +159,16 @@ def published(
     :raise CommandError: The directory cannot be read, or git is missing, or another
         repository is in it.
     """
-    return _here(root, _listed(root, ignored))
-
-
-def _here(root: Path, names: Iterable[str]) -> list[str]:
-    found = sorted(name for name in names if os.path.lexists(root / name))
+    if not is_work_tree(root):
+        return sorted(_walk(root, ignored))
+    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
+    found = sorted(name for name in names if name and os.path.lexists(root / name))
     for name in found:
         if name.endswith("/"):
             why = "is a git repository of its own; remove it, or have git ignore it"
             raise CommandError(f"{shown(name)} {why}")
     return found
-
-
-def _listed(root: Path, ignored: Collection[str]) -> dict[str, str]:
-    """
-    List the files here, and those that git has.
-
-    :return: For each path the name of its blob, if git has the file as it is here;
-        else an empty text.
-    """
-    if not is_work_tree(root):
-        return dict.fromkeys(_walk(root, ignored), "")
-    kinds = ("--cached", "--deleted", "--modified", "--others", "--exclude-standard")
-    listed = _entries(git(root, "ls-files", "-z", "-v", "--stage", *kinds))
-    # The line of what git has comes before those that say how it was edited.
-    return {path: "" if words[0] in _EDITED else words[2] for path, words in listed}
-
-
-def _entries(listed: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Return the path of each entry of a list of git's, and the words before it."""
-    for entry in listed.split(b"\0")[:-1]:
-        about, _, path = entry.partition(b" " if entry[:1] == b"?" else b"\t")
-        yield path.decode("utf-8", "surrogateescape"), about.decode().split(" ")
 
 
 def _walk(root: Path, ignored: Collection[str]) -> list[str]:

@@ -4,6 +4,8 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli.authoring import worktree
+from bridge.cli.authoring.programs import git as read_git
 from bridge.cli.authoring.worktree import (
     SHOWN_FILES,
     Difference,
@@ -13,6 +15,7 @@ from bridge.cli.authoring.worktree import (
     since_signed,
 )
 from bridge.cli.terminal import CommandError
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
@@ -86,6 +89,15 @@ class RepositoryTests(WorkTreeTestCase):
             self.assertRaisesRegex(CommandError, "a locale of UTF-8$"),
         ):
             self.read()
+
+    def test_attack_huge(self):
+        """What is refused for its size is not read by git either, to compare it."""
+        commit(self.root)
+        self.patch(limits, "TREE_BYTES", 10)
+        with mock.patch.object(worktree, "git", wraps=read_git) as asked:
+            self.assert_refused("clone_failed: files of more than 10 bytes (main.ts)")
+        asked.assert_called_once()
+        self.assertNotIn("--modified", asked.call_args.args)
 
     def assert_refused(self, message: str) -> None:
         """It is not read, and ``message`` says why."""
