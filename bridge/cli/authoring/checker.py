@@ -108,7 +108,7 @@ class StepResult:
 @define(eq=False)
 class Report:
     """
-    All of it, as far as it is known; what ``check --json`` prints, with these keys.
+    All that is known so far; what ``check --json`` prints, with these keys.
 
     :ivar ok: Whether ``outcome`` is ``ok``.
     :ivar outcome: ``refused`` if a step was, else ``not_done`` if a step was, else

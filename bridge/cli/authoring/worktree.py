@@ -25,6 +25,7 @@ from ...datadir.paths import write_atomically
 from ...plugins.clone.files import read_files
 from ...plugins.tree.manifest import Manifest
 from ...plugins.tree.tree import (
+    GIT_FOLDER,
     SIGNATURE_FILE,
     SignatureFile,
     Tree,
@@ -47,7 +48,6 @@ The letters of git for what was changed, is unmerged, or was removed.
 
 They are small where git was told not to look.
 """
-GIT_FOLDER: Final = ".git"
 OBJECT_FORMAT: Final = "--object-format=sha1"
 """The option of ``git init`` for what the daemon clones; git 3 has another default."""
 HOST_LINK: Final = ".host"

@@ -23,6 +23,7 @@ from ....pagelog.pagefile import Follower, LogFileError
 from ....plugins.bundle.build import Builder
 from ....plugins.esbuild.executable import BundlerError
 from ....plugins.policy.rules import Hit
+from ....plugins.tree.tree import GIT_FOLDER
 from ....protocol.errors import BridgeError
 from ....protocol.limits import DEV_POLL_SECONDS, TREE_DEPTH
 from ....protocol.text import escaped, visible
@@ -30,7 +31,7 @@ from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.host import Paths
 from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
-from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
+from ...authoring.worktree import PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
 from ...hostpage import Builds, browse, serve_page
 from ...session import Session, connect

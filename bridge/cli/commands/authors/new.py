@@ -21,13 +21,14 @@ import click
 from attrs import evolve
 
 from ....plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
+from ....plugins.tree.tree import GIT_FOLDER
 from ....protocol.errors import BridgeError, Prefix
 from ....protocol.strictjson import dumps
 from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile, Paths
 from ...authoring.programs import git
-from ...authoring.worktree import GIT_FOLDER, HOST_LINK, OBJECT_FORMAT, is_work_tree
+from ...authoring.worktree import HOST_LINK, OBJECT_FORMAT, is_work_tree
 from ...command import command, prefix_of
 from ...terminal import CommandError, reported
 
