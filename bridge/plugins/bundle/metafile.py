@@ -389,32 +389,19 @@ def check_map(
 
 def quoted(content: bytes) -> bytes | None:
     """
-    Write a text as JSON.
+    Write a text as JSON, in pieces, between which other threads have their turn.
 
     :param content: UTF-8; the result is ``None`` when it is not.
     """
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    pieces = []
     try:
-        pieces = [orjson.dumps(piece)[1:-1] for piece in _decoded(content)]
+        for at in range(0, len(content) + 1, MIB):
+            text = decode(content[at : at + MIB], final=at + MIB > len(content))
+            pieces.append(orjson.dumps(text)[1:-1])
     except UnicodeDecodeError:  # it would keep the content
         return None
     return b'"' + b"".join(pieces) + b'"'
-
-
-def is_utf8(content: bytes) -> bool:
-    """Whether a text is UTF-8."""
-    try:
-        for _ in _decoded(content):
-            pass
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _decoded(content: bytes) -> Iterator[str]:
-    """Decode a text in pieces, between which other threads have their turn."""
-    decode = codecs.getincrementaldecoder("utf-8")().decode
-    for at in range(0, len(content) + 1, MIB):
-        yield decode(content[at : at + MIB], final=at + MIB > len(content))
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
