@@ -81,7 +81,6 @@ class Builder:
     Other processes may build there: daemons, or an installer.
 
     :ivar defer_to_thread: Calls a function in a thread.
-    :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
     :ivar bundler: The verified bundler, kept from one build to the next.
     """
@@ -89,7 +88,6 @@ class Builder:
     paths: Paths
     reactor: BundlerReactor
     defer_to_thread: InThread
-    version: str = __version__
     warn: Callable[[str], object] = _log_warning
     bundler: HeldCopy = Factory(lambda made: HeldCopy(made.fix), takes_self=True)
 
@@ -322,7 +320,7 @@ class _BuildRun:
         """Describe the bundle."""
         info = {
             "author": self.builder.paths.profile.info_author,
-            "version": self.builder.version,
+            "version": __version__,
             "sha256": hashlib.sha256(bundle.script).hexdigest(),
             "mapSha256": hashlib.sha256(bundle.map.text).hexdigest(),
             "plugins": sorted(map(plugin_of, self.directories)),

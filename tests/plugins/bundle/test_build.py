@@ -15,6 +15,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
+from bridge import __version__
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.protocol import limits
 from bridge.settings.host import load_profile
@@ -170,7 +171,8 @@ class PublishingTests(BuildCase):
         )
         self.assertEqual(
             published["info.json"].decode(),
-            '{\n  "author": "plugin-bridge",\n  "version": "1.2.3",\n'
+            '{\n  "author": "plugin-bridge",\n'
+            f'  "version": "{__version__}",\n'
             f'  "sha256": "{sha256(script).hexdigest()}",\n'
             f'  "mapSha256": "{sha256(self.shop.map.read_bytes()).hexdigest()}",\n'
             '  "plugins": [\n    "aa",\n    "bb"\n  ],\n'

@@ -102,7 +102,6 @@ class Workshop:
             Paths(self.profile, self.data, self.theme_dir, ("--host", "x")),
             on,
             defer_to_thread or self.in_thread,
-            version="1.2.3",
             warn=self.warnings.append,
         )
 
