@@ -36,7 +36,7 @@ from ..esbuild.conversation import BundlerReactor, Conversation, converse, toget
 from ..esbuild.executable import BUNDLER_FILES, BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, Sources, Target
-from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, quoted
+from .metafile import API_TEXT, PLUGINS, BuildError, Bundle, is_utf8
 from .publishing import INFO_FILE, Staging, Table, Text, plugin_of, replace_file
 
 # How long a build waits for another one, which may take 60 s; and how often it looks
@@ -229,7 +229,7 @@ class _BuildRun:
             for name, tree in trees.items()
             for path, content in tree.files.items()
         }
-        unreadable = {path for path, text in files.items() if quoted(text) is None}
+        unreadable = {path for path, text in files.items() if not is_utf8(text)}
         self.sources = Sources(os.path.realpath(data.root), files, unreadable)
         self.sources.check_above()
         return self.builder.executable()

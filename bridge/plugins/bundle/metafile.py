@@ -404,6 +404,16 @@ def quoted(content: bytes) -> bytes | None:
     return b'"' + b"".join(pieces) + b'"'
 
 
+def is_utf8(content: bytes) -> bool:
+    """Whether a text is UTF-8; written as JSON it may take six times the memory."""
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    with suppress(UnicodeDecodeError):
+        for at in range(0, len(content) + 1, MIB):
+            decode(content[at : at + MIB], final=at + MIB > len(content))
+        return True
+    return False
+
+
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
     """Return an error without the name, which the author of the map chose."""
     what = "the source map holds a source that is no part of the bundle"
