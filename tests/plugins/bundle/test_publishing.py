@@ -109,12 +109,14 @@ class StagingTests(SynchronousTestCase):
         self.assertFalse(self.shop.folder.exists())
 
     def test_renames_that_fail(self):
-        """Whichever does, the previous bundle stays; without links, as a copy."""
+        """Whichever does, the previous bundle stays, or none; without links, a copy."""
         self.assertTrue(self.staging.claim())
-        self.publish(b"before")
-        before, real = self.shop.published(), os.replace
-        none = mock.Mock(side_effect=PermissionError)
-        for link, name in product((os.link, none), before):
+        real, none = os.replace, mock.Mock(side_effect=PermissionError)
+        names = (self.shop.bundle.name, self.shop.map.name, "info.json")
+        for has_previous, link, name in product((False, True), (os.link, none), names):
+            if has_previous:
+                self.publish(b"before")
+            before = self.shop.published()
 
             def replace(source, to, name=name):
                 if source.name == name:
