@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 
 from attrs import asdict, evolve
 
@@ -19,9 +19,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID, timestamp
 from ...protocol.wire import camel, string, structure, unstructure
 from ...store.state import HOST, Edit, Put, Remove
-
-if TYPE_CHECKING:
-    from ..tree.tree import Signed
+from ..tree.tree import Signed, key_id
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
@@ -359,7 +357,4 @@ def _read(of: str, value: Any) -> AcceptedKey | None:
         key = structure(value, AcceptedKey)
     except BridgeError:
         return None
-    # Commands that read records read no signature.
-    from ..tree.tree import key_id
-
     return key if key_id(key.public_key) == of else None
