@@ -27,6 +27,7 @@ def resident():
 if %r:
     map_large_blocks()
 bytearray(30 * 2**20)
+holes = [bytearray(b"x") * 5000 for _ in range(1000)]
 before, kept = resident(), []
 for _ in range(8):
     large = bytearray(b"x") * (8 * 2**20)
