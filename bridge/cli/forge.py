@@ -104,7 +104,7 @@ def start_forge(reactor: Any, repository: MemoryRepo, authority: CA) -> str:
 
     tls = CertificateOptions()
     authority.issue_cert(_ADDRESS, "localhost").configure_cert(tls.getContext())
-    repositories: Any = {_PATH: repository}
+    repositories: Any = {_PATH: repository, f"/{_SAMPLE}": repository}
     served = HTTPGitApplication(DictBackend(repositories))
     served.handlers = {b"git-upload-pack": Upload}
     pool = reactor.getThreadPool()

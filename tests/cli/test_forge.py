@@ -51,11 +51,11 @@ class ForgeTests(TestCase):
 
     @inlineCallbacks
     def test_clone(self):
-        """Git clones what is signed, whichever version it offers, and its branch."""
-        for version in ("0", "2"):
+        """Git clones what is signed, by both addresses of forges, and its branch."""
+        for version, url in ("0", self.url), ("2", self.url.removesuffix(".git")):
             into = self.base / version
             option = f"protocol.version={version}"
-            yield self.git("-c", option, "clone", self.url, str(into))
+            yield self.git("-c", option, "clone", url, str(into))
             log = yield self.git("-C", str(into), "log", "--format=%s %an %at")
             self.assertEqual(log, f"Publish Demo Author {NOW}\n")
             branch = yield self.git("-C", str(into), "branch", "--show-current")
