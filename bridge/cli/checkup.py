@@ -266,10 +266,7 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
     :return: What was found, and whether one runs with ``--dev``.
     """
     name = "daemon"
-    # A start could change what the other checks are about to find.
-    if service.is_asleep(place):
-        text = f"not running; {service.SOCKET_UNIT} starts it for a page or a command"
-        return Finding(name, Level.OK, text), False
+    service.wake(place)
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)

@@ -170,13 +170,12 @@ def is_service_of(place: Paths) -> bool:
         return _names(place.data)
     # That of the package has no options; one that runs has another directory's lock.
     usual = is_usual(place) and _main_pid() is None
-    # This succeeds when one of them is enabled.
-    return usual and _succeeds("is-enabled", UNIT, SOCKET_UNIT)
+    return usual and _is_enabled(UNIT, SOCKET_UNIT)
 
 
 def unit_to_start() -> str:
     """Return the unit that starts the service: the socket's where that is enabled."""
-    return SOCKET_UNIT if _succeeds("is-enabled", SOCKET_UNIT) else UNIT
+    return SOCKET_UNIT if _is_enabled(SOCKET_UNIT) else UNIT
 
 
 def is_socket_on(address: Address) -> bool:
@@ -187,17 +186,13 @@ def is_socket_on(address: Address) -> bool:
     return "ActiveState=active\n" in about and f"Listen={address} " in about
 
 
-def is_asleep(place: Paths) -> bool:
-    """Whether a socket unit waits for a page, to start a data directory's daemon."""
-    if holder(place.data.lock) is not None or is_written() or not is_service_of(place):
-        return False
-    return _succeeds("is-active", SOCKET_UNIT)
-
-
 def wake(place: Paths) -> None:
     """Start the daemon of a data directory where a socket unit waits for a page."""
-    if is_asleep(place):
-        _succeeds("start", UNIT)
+    if holder(place.data.lock) is not None or is_written() or not is_service_of(place):
+        return
+    with suppress(SetupError):
+        _systemctl("is-active", SOCKET_UNIT)
+        _systemctl("start", UNIT)
 
 
 def _names(data: DataDir) -> bool:
@@ -243,9 +238,10 @@ def _shown(name: str) -> str:
     return _systemctl("show", f"--property={name}", "--value", UNIT).strip()
 
 
-def _succeeds(*words: str) -> bool:
+def _is_enabled(*units: str) -> bool:
     try:
-        _systemctl(*words)
+        # It succeeds when one of them is.
+        _systemctl("is-enabled", *units)
     except SetupError:
         return False
     return True

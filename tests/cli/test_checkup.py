@@ -297,18 +297,14 @@ class DaemonTests(SynchronousTestCase):
             ):
                 self.assertEqual((self.found().level, self.found().fix), (NOTE, fix))
 
-    def test_asleep(self) -> None:
-        """One that a socket unit would start is left asleep."""
-        for name, value in (("is_asleep", True), ("_systemctl", None)):
-            self.patch(service_module, name, Mock(return_value=value))
-        text = "not running; plugin-bridge.socket starts it for a page or a command"
-        self.assertEqual(self.found(), Finding("daemon", OK, text))
-        service_module._systemctl.assert_not_called()
-
     def test_starting_or_silent(self) -> None:
-        """One that starts has no address yet; one that is silent is wrong."""
-        self.addCleanup(acquire(self.place.data.lock).release)
-        self.assertEqual(self.found().level, NOTE)
+        """One that is woken has no address yet; one that is silent is wrong."""
+
+        def wake(place: Paths) -> None:
+            self.addCleanup(acquire(place.data.lock).release)
+
+        with patch.object(service_module, "wake", wake):
+            self.assertEqual(self.found().level, NOTE)
         self.place.data.address.write_text(str(self.address))
         for token in ("A" * 43, "damaged"):
             self.place.data.token.write_text(token)

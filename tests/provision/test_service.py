@@ -76,8 +76,6 @@ class ServiceTests(SystemctlCase):
             self.assertTrue(service.is_service_of(usual))
             self.assertFalse(service.is_service_of(self.place))
             self.assertEqual(service.unit_to_start(), unit)
-            self.assertEqual(service.is_asleep(usual), unit != UNIT)
-            self.assertNotIn(f"--user start {UNIT}", self.asked())
             # What a page's connection starts, a command starts too.
             self.assertRaises(NoDaemonError, connect, usual)
             is_started = self.asked()[-1] == f"--user start {UNIT}"
