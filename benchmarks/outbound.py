@@ -14,7 +14,7 @@ from orjson import Fragment
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient
 from bridge.http.target import AddressPolicy
 from bridge.rpc import HTTP_CALLER

@@ -13,7 +13,7 @@ from typing import Any
 
 from twisted.internet.defer import gatherResults
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 from bridge.store.state import Put
 from bridge.store.store import Store
 from bridge.system.files import sync_directory

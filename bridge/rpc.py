@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
 from .classes import define, frozen
-from .concurrency import Holder
+from .concurrency.shares import Holder
 from .protocol import frames
 from .protocol.errors import BridgeError, Code, WireString, internal_error
 from .protocol.limits import CALL_SECONDS

@@ -5,7 +5,7 @@ import threading
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 
 from .reactors import reactor
 from .threads import Threads

@@ -24,7 +24,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..concurrency import NO_THREAD
+from ..concurrency.threads import NO_THREAD
 from ..freedesktop.connection import DesktopError
 from ..freedesktop.notifications import (
     NEVER_MS,

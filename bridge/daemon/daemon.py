@@ -22,7 +22,7 @@ from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from .. import __version__
 from ..approval.approvers import Approver
 from ..classes import define
-from ..concurrency import Pool
+from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..protocol.errors import BridgeError, CloseReason
 from ..rpc import Registry

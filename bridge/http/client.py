@@ -30,7 +30,7 @@ from twisted.internet.ssl import CertificateOptions
 from zope.interface import implementer
 
 from ..classes import define
-from ..concurrency import NO_THREAD
+from ..concurrency.threads import NO_THREAD
 from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_ADDRESSES, OUTBOUND_LOOK_UPS
 from .exchange import Connections, Count

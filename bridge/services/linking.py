@@ -25,7 +25,7 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.logger import Logger
 
 from ..classes import define, frozen
-from ..concurrency import Holder
+from ..concurrency.shares import Holder
 from ..datadir.paths import LINKED
 from ..plugins.bundle.build import Report
 from ..plugins.clone.files import read_files

@@ -12,7 +12,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..concurrency import InThread, ThrottledCounter
+from ..concurrency.threads import InThread
+from ..concurrency.timers import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.pagefile import PageFile
 from ..protocol import limits

@@ -15,7 +15,8 @@ from twisted.logger import Logger
 
 from .. import __version__
 from ..classes import define, frozen
-from ..concurrency import Holder, InThread, Shares
+from ..concurrency.shares import Holder, Shares
+from ..concurrency.threads import InThread
 from ..http.bodytext import INFLATED, CompressedBody, PlainBody, too_large
 from ..http.client import HttpClient
 from ..http.exchange import Head

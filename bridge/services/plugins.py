@@ -14,7 +14,8 @@ from attrs import asdict, evolve, field
 
 from ..approval.approvers import Approver
 from ..classes import define, frozen
-from ..concurrency import InThread, SharedRuns
+from ..concurrency.shares import SharedRuns
+from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
 from ..plugins.clone.server import check_url
 from ..plugins.installed.records import KeyEntry, Record, Trust, read_records

@@ -13,7 +13,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..classes import define, frozen
-from ..concurrency import Expiring, Place, Shares
+from ..concurrency.shares import Place, Shares
+from ..concurrency.timers import Expiring
 from ..databases.reader import Param, Query, Reader, Rows
 from ..protocol import limits
 from ..protocol.errors import bad_request, unavailable

@@ -26,7 +26,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..concurrency import Holder
+from ..concurrency.shares import Holder
 from ..protocol import limits
 from ..protocol.errors import WireString, bad_request
 from ..protocol.wire import PARTIAL, Rule, between, camel, one_of, string, whole

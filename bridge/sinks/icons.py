@@ -25,7 +25,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
-from ..concurrency import Expiring, Holder, Shares
+from ..concurrency.shares import Holder, Shares
+from ..concurrency.timers import Expiring
 from ..protocol import limits
 from ..protocol.errors import BridgeError
 

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
 from ..classes import define
-from ..concurrency import InThread
+from ..concurrency.threads import InThread
 from ..protocol.errors import BridgeError, Code, shutting_down
 from .state import Edit, Generations, NotDurableError, Tables
 

@@ -21,7 +21,7 @@ from .. import __version__
 from ..approval.approvers import Approver, DevApprover, native_approver
 from ..approval.prompts import DESKTOP_ENTRY, sender
 from ..classes import frozen
-from ..concurrency import Pool
+from ..concurrency.threads import Pool
 from ..freedesktop.notifications import Notifications
 from ..http.client import HttpClient
 from ..http.target import AddressPolicy

@@ -11,7 +11,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient
 from bridge.http.target import AddressPolicy
 from bridge.protocol.errors import BridgeError, Code

@@ -8,7 +8,7 @@ from typing import Final, Self
 from attrs import define, field, frozen
 from twisted.internet.defer import execute
 
-from bridge.concurrency import Check, InThread, stoppable
+from bridge.concurrency.threads import Check, InThread, stoppable
 from bridge.plugins.tree.tree import Tree, sign_tree
 
 from ..directories import write_files

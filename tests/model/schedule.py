@@ -35,7 +35,7 @@ class Schedule:
 @define
 class Pool:
     """
-    A pool of one thread, or of many; see ``bridge.concurrency.Pool``.
+    A pool of one thread, or of many; see ``bridge.concurrency.threads.Pool``.
 
     A result arrives some time after the work was done, as from a real thread.
     """

@@ -6,7 +6,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency import NO_THREAD, Pool
+from bridge.concurrency.threads import NO_THREAD, Pool
 from bridge.pagelog.pagefile import PageFile
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code, unavailable

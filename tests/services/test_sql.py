@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 from bridge.databases.reader import Rows
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code

@@ -20,7 +20,7 @@ from twisted.logger import Logger
 
 from ... import __version__
 from ...classes import define, frozen
-from ...concurrency import InThread, settled
+from ...concurrency.threads import InThread, settled
 from ...datadir.paths import (
     TABLE_FILE,
     DataDirError,

@@ -22,7 +22,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from ...classes import frozen
-from ...concurrency import Check, InThread, stoppable
+from ...concurrency.threads import Check, InThread, stoppable
 from ...datadir.paths import write_files
 from ...http.client import HttpClient
 from ...http.target import AddressPolicy

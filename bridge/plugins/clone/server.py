@@ -19,7 +19,7 @@ from attrs import evolve, field
 
 from ... import __version__
 from ...classes import define, frozen
-from ...concurrency import Check, InThread, stoppable
+from ...concurrency.threads import Check, InThread, stoppable
 from ...http.client import HttpClient
 from ...http.exchange import Connections, Head
 from ...http.target import AddressPolicy, CheckedRequest, NotPublicError, read_url

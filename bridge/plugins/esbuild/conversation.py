@@ -28,7 +28,7 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ...classes import define, frozen
-from ...concurrency import settled
+from ...concurrency.threads import settled
 from ...protocol.errors import forget_traceback
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable

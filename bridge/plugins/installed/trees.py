@@ -18,7 +18,7 @@ from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...classes import define, frozen
-from ...concurrency import Holder
+from ...concurrency.shares import Holder
 from ...datadir.paths import LINKED, DataDir, NotOwnError, write_files
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES

@@ -20,7 +20,8 @@ from twisted.logger import Logger
 
 from ...approval.prompts import host_of
 from ...classes import define, frozen
-from ...concurrency import Expiring, InThread
+from ...concurrency.threads import InThread
+from ...concurrency.timers import Expiring
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.steps import Step

@@ -9,7 +9,7 @@ from __future__ import annotations
 from twisted.internet.defer import ensureDeferred
 
 from ...classes import define, frozen
-from ...concurrency import InThread
+from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Operation, Step
 from ...store.state import Edit, Remove

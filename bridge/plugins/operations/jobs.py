@@ -23,7 +23,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...classes import define, frozen
-from ...concurrency import Holder
+from ...concurrency.shares import Holder
 from ...protocol import limits
 from ...protocol.errors import (
     BridgeError,

@@ -23,7 +23,7 @@ from ...approval.prompts import (
     unavailable,
 )
 from ...classes import define
-from ...concurrency import Shares
+from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import PROMPTS_WAITING
 from ...protocol.steps import Operation, Step

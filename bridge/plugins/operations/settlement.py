@@ -24,7 +24,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define
-from ...concurrency import InThread, SharedRuns
+from ...concurrency.shares import SharedRuns
+from ...concurrency.threads import InThread
 from ...protocol.errors import (
     BridgeError,
     Prefix,

@@ -21,7 +21,7 @@ from typing import Final
 from attrs import Factory
 
 from ...classes import define, frozen
-from ...concurrency import InThread
+from ...concurrency.threads import InThread
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.text import printable

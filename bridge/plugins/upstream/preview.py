@@ -19,7 +19,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from ...approval.prompts import Differences
 from ...classes import define, frozen
-from ...concurrency import Holder
+from ...concurrency.shares import Holder
 from ...http.target import NotPublicError, read_url
 from ...protocol.budgets import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, forget_traceback, plugin_error

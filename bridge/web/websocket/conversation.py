@@ -232,7 +232,7 @@ class Conversation:
             self._on_close[call] = None
 
     def drained(self) -> Deferred[None]:
-        """See ``bridge.concurrency.Holder``."""
+        """See ``bridge.concurrency.shares.Holder``."""
         return self.send_queue.drained()
 
     def _begin(self, frame: Frame | RefusedFrame) -> None:

@@ -10,7 +10,7 @@ from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 
-from ...concurrency import ThrottledCounter
+from ...concurrency.timers import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import CloseReason
 from ..request import ALWAYS

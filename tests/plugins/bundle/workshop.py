@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency import InThread, Pool
+from bridge.concurrency.threads import InThread, Pool
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.bundle.bundling import Sources

@@ -10,7 +10,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency import Pool
+from bridge.concurrency.threads import Pool
 from bridge.http.client import HttpClient, SystemNames
 from bridge.http.target import AddressPolicy
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories

@@ -22,7 +22,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.prompts import Prompt, denied, unavailable
-from bridge.concurrency import InThread
+from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.publishing import plugin_of

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from bridge.concurrency import InThread
+from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.conversation import Conversation, Limits
 from bridge.plugins.esbuild.executable import VERSION
 from bridge.plugins.policy import scan
