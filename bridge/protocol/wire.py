@@ -11,7 +11,6 @@ user's own.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection
 from functools import cache
@@ -141,12 +140,11 @@ def string(
 
 
 def between(low: float, high: float) -> Rule:
-    """Return the rule of a finite number from ``low`` to ``high``."""
+    """Return the rule of a number from ``low`` to ``high``."""
     return Rule(
         f"{_written(low)} to {_written(high)}",
         {"minimum": low, "maximum": high},
-        # The bounds first: an integer may be too large to ask whether it is finite.
-        lambda value: not (low <= value <= high and math.isfinite(value)),
+        lambda value: not low <= value <= high,
     )
 
 

@@ -1,7 +1,7 @@
 """
 Files: flags to open them, whose they are, how they become durable, and their removal;
-how those are read that somebody else made; and their locks, which the system releases
-when the process ends, however it ends.
+how those are read that somebody else made; and their locks, for one daemon to a data
+directory and one build at a time, which the system releases when the process ends.
 
 On Linux, a file in memory is one for a program to run from.  It has no name, so that
 nobody opens it but by a descriptor of this process, which only its own user and root

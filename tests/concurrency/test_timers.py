@@ -52,6 +52,8 @@ class ThrottledCounterTests(SynchronousTestCase):
         clock.advance(1)
         found = [("a", 1), ("a", 1), ("b", 1)]
         self.assertEqual(printed, found)
+        clock.advance(1)
+        self.assertEqual(clock.getDelayedCalls(), [])
         counter.add("a", 2)
         clock.advance(1)
         found.append(("a", 2))

@@ -256,6 +256,15 @@ class RestartTests(OscCase):
         clock.advance(1)
         self.assertFalse((await self.call("status"))["listening"])
 
+    async def test_adopted_before_a_restart(self) -> None:
+        """A lease that another page has adopted is no longer one that ends."""
+        await self.call("listen", port=self.port)
+        self.page.go()
+        self.joined()
+        self.now += 301
+        self.restart()
+        self.assertTrue((await self.call("status"))["listening"])
+
     async def test_more_holders_than_sockets(self) -> None:
         """Pages and a program by HTTP may be more; the port is open again."""
         for _ in range(SOCKETS_AUTHENTICATED + 1):

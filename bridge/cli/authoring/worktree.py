@@ -42,9 +42,9 @@ from ..command import path_option
 from ..terminal import CommandError, first_of, reported
 from .programs import git
 
-_EDITED: Final = ("C", "M", "R")
+_EDITED: Final = ("C", "M")
 """
-The letters of git for what was changed, is unmerged, or was removed.
+The letters of git for what was changed or removed, or is unmerged.
 
 They are small where git was told not to look.
 """
@@ -131,7 +131,7 @@ def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
 
     To know that it may have to read the files, which should be within the limits.
     """
-    kinds = ("--cached", "--deleted", "--modified")
+    kinds = ("--cached", "--modified")
     listed = _entries(git(root, "ls-files", "-z", "-v", "--stage", *kinds))
     # The line of what git has comes before those that say how it was edited.
     blobs = {path: "" if words[0] in _EDITED else words[2] for path, words in listed}

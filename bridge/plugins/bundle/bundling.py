@@ -4,7 +4,7 @@ alone.
 
 It gets plugins and the table from memory: of a plugin what was verified, whatever is on
 the disk by then.  It reads the host from the disk.  Nothing that it makes is there:
-outputs and metafile come back in the answer.
+outputs and metafile come back in the answer.  The methods of ``Sources`` block.
 """
 
 from __future__ import annotations

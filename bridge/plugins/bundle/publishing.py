@@ -3,8 +3,8 @@ What a build writes: the table of the plugins, which the host's bundle imports, 
 is published in the theme's folder, for one build at a time.
 
 What is published is written in a directory of its own inside the folder, so that it
-gets into its place by renaming.  Everything here blocks; the caller runs it in a
-thread.
+gets into its place by renaming.  What writes or reads files blocks; the caller runs it
+in a thread.
 """
 
 from __future__ import annotations

@@ -207,7 +207,9 @@ class KeptCandidateTests(SynchronousTestCase):
         ):
             self.assertIsNone(self.fetcher.kept(url, pin))
         self.assertIsNone(self.fetcher.kept(GOOD, None))
-        self.assertEqual(self.fetcher.kept(GOOD, PIN).manifest, MANIFEST)
+        kept = self.fetcher.kept(GOOD, PIN)
+        # Its files are on the disk, not for ten minutes in memory too.
+        self.assertEqual((kept.manifest, kept.tree.files), (MANIFEST, {}))
 
     def test_removed(self) -> None:
         """It goes when its time is over, for the next one, and by the next start."""
