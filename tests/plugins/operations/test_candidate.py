@@ -4,6 +4,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.jobs import Job, Request, cancelled
 from bridge.plugins.tree.manifest import Manifest
+from bridge.plugins.tree.tree import Tree
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.steps import Operation
@@ -194,7 +196,8 @@ class KeptCandidateTests(SynchronousTestCase):
     def keep(self, pin: Pin = PIN) -> Path:
         root = self.bench.trees.fresh()
         root.mkdir()
-        until = self.fetcher.keep(candidate_of(GOOD, MANIFEST, root=root, pin=pin))
+        candidate = candidate_of(GOOD, MANIFEST, root=root, pin=pin)
+        until = self.fetcher.keep(evolve(candidate, tree=Tree({"main.ts": b""})))
         self.assertEqual(until, int((NOW + limits.PREVIEW_KEPT_SECONDS) * 1000))
         return root
 
