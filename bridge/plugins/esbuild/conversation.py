@@ -38,9 +38,10 @@ from .executable import BINARY_NAME, VERSION, BundlerError, Executable
 _AT_ONCE: Final = 4
 """Requests under way: enough to keep two cores busy, few enough to bound memory."""
 
-_MOST_ITEMS: Final = 1000
+_PROBLEMS: Final = frozenset({"errors", "warnings"})
+_MOST_PROBLEMS: Final = 1000
 """
-Of a list, read: hostile sources have a million problems, of which one is reported.
+Read of each of these lists: hostile sources have a million, of which one is reported.
 
 After more than these nothing of a packet is read.  The names in it are sorted, so what
 is made of a source stands before the list of warnings.
@@ -345,7 +346,7 @@ def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
     Read a packet: its number, whether it is a response, and its value.
 
     :param body: Without its length; bytes in the value are views of it, if it is one.
-    :return: The value ends after ``_MOST_ITEMS`` of a list; see there.
+    :return: The value ends after ``_MOST_PROBLEMS``; see there.
     :raise PacketError: It is no whole packet.
     """
     try:
@@ -358,8 +359,14 @@ def read_packet(body: bytes | memoryview) -> tuple[int, bool, Any]:
     return head >> 1, bool(head & 1), value
 
 
-def _decode(data: bytes | memoryview, at: int) -> tuple[Any, int]:
-    """Read the value at a place; return it, and where it ends."""
+def _decode(
+    data: bytes | memoryview, at: int, most: int | None = None
+) -> tuple[Any, int]:
+    """
+    Read the value at a place; return it, and where it ends.
+
+    :param most: How many to read of it, if it is a list.
+    """
     kind, at = data[at], at + 1
     if kind == _NULL:
         return None, at
@@ -370,7 +377,7 @@ def _decode(data: bytes | memoryview, at: int) -> tuple[Any, int]:
     if kind == _INTEGER:
         return number, at
     if kind in (_LIST, _MAP):
-        return _decode_many(data, at, number, kind == _MAP)
+        return _decode_many(data, at, number, most, is_map=kind == _MAP)
     end = at + number
     if kind not in (_STRING, _BYTES) or end > len(data):
         raise PacketError("the service's packet has no such value")
@@ -380,20 +387,23 @@ def _decode(data: bytes | memoryview, at: int) -> tuple[Any, int]:
 
 
 def _decode_many(
-    data: bytes | memoryview, at: int, count: int, is_map: bool
+    data: bytes | memoryview, at: int, count: int, most: int | None, *, is_map: bool
 ) -> tuple[list[Any] | dict[str, Any], int]:
     items: list[Any] = []
     names = []
+    most_of_item = None
     for _ in range(count):
         if at == _CUT:
             break
         if is_map:
             start = at + _LENGTH.size
             at = start + _LENGTH.unpack_from(data, at)[0]
-            names.append(str(data[start:at], "utf-8", "replace"))
-        elif len(items) == _MOST_ITEMS:
+            name = str(data[start:at], "utf-8", "replace")
+            names.append(name)
+            most_of_item = _MOST_PROBLEMS if name in _PROBLEMS else None
+        elif len(items) == most:
             at = _CUT
             break
-        item, at = _decode(data, at)
+        item, at = _decode(data, at, most_of_item)
         items.append(item)
     return (dict(zip(names, items, strict=True)) if is_map else items), at

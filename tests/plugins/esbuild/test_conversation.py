@@ -295,6 +295,14 @@ class PacketTests(SynchronousTestCase):
         body = packet(number, value, is_response=is_response)[4:]
         self.assertEqual(read_packet(body), (number, is_response, value))
 
+    def test_long_lists(self) -> None:
+        """Only of problems is there a most: outputs and notes are read whole."""
+        made = {
+            "errors": [{"notes": [0] * 1500, "text": ""}],
+            "outputFiles": [0] * 1500,
+        }
+        self.assertEqual(read_packet(response(1, made)[4:]), (1, True, made))
+
     def test_without_copies(self) -> None:
         """Bytes are views of what was received: copies of megabytes take long."""
         received = response(1, [b"abc"])
