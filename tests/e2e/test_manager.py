@@ -624,6 +624,17 @@ class ManagerTests(ClassFixtureCase):
         self.browser.until_text("#outcome", "Key Plugin was removed.")
         self.focused("add", "key-plugin")
 
+    def test_the_next_address_is_typed_meanwhile(self) -> None:
+        """The end of an install takes nothing away from who adds another one."""
+        self.preview(self.fixture.publish("first-one"))
+        self.browser.click("#install")
+        self.browser.until_text("#operation-step", "Answer the question")
+        self.browser.type("#install-url", "https://forge.example/next")
+        self.confirm_all("#outcome")
+        self.browser.until_text("#outcome", "First One is installed.")
+        self.focused("install-url")
+        self.assertTrue(self.browser.chrome.current_url.endswith("#/add"))
+
     def press(self, *keys: str) -> None:
         ActionChains(self.browser.chrome).send_keys(*keys).perform()
 

@@ -371,10 +371,18 @@ export class PageModel {
     }
   }
 
-  /** Show something when an operation is done, unless the user has gone elsewhere meanwhile. */
-  async showAfter(running: Promise<Task>, route: Route, focus = ""): Promise<void> {
+  /**
+   * Show something when an operation is done, unless the user has gone elsewhere meanwhile; also
+   * within a view, as `isThere` tells.
+   */
+  async showAfter(
+    running: Promise<Task>,
+    route: Route,
+    focus = "",
+    isThere = () => true,
+  ): Promise<void> {
     const from = this.navigation.route;
-    if ((await running).outcome === "done") {
+    if ((await running).outcome === "done" && isThere()) {
       this.navigation.go(route, focus, from);
     }
   }

@@ -193,8 +193,16 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   // As it is now: it may be installed elsewhere meanwhile.
   const installed = model.catalog.find(manifest.id);
   const [host, path] = hostAndPath(url);
+  const isShown = useRef(true);
+  useEffect(() => () => void (isShown.current = false), []);
+  // Who types the next address meanwhile goes on with that.
   const install = (): Promise<void> =>
-    model.showAfter(model.install(preview), pluginRoute(manifest.id));
+    model.showAfter(
+      model.install(preview),
+      pluginRoute(manifest.id),
+      "",
+      () => isShown.current,
+    );
   return (
     <div class="card stack" id="preview">
       <div class="row">
