@@ -26,7 +26,6 @@ _COMPARED: Final = frozenset(
 )
 
 _BORROWED: Final = frozenset({"call", "apply", "bind"})
-_ENDS: Final = frozenset({",", "=>"})
 
 
 def string_value(code: Code, index: int) -> str | None:
@@ -142,7 +141,10 @@ def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
         the string.  Not those that are compared, nor those in functions and calls.
     """
     at, group = start, code.parent[start]
-    while code.parent[at] == group and code.text(at) not in _ENDS:
+    while code.parent[at] == group and code.text(at) != ",":
+        if code.text(at) == "=>":
+            at = _after_body(code, at + 1)
+            continue
         value = string_value(code, at)
         if value is not None:
             near = (code.text(at - 1), code.text(at + 1))
@@ -155,6 +157,19 @@ def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
             for element in elements(code, at):
                 yield from texts(code, element)
         at = code.partner[at] + 1
+
+
+def _after_body(code: Code, start: int) -> int:
+    """The index of what follows an arrow function's body: a choice may go on there."""
+    if code.text(start) == "{":
+        return code.partner[start] + 1
+    at, group, choices = start, code.parent[start], 0
+    while code.parent[at] == group and code.text(at) != ",":
+        choices += (code.text(at) == "?") - (code.text(at) == ":")
+        if choices < 0:
+            break
+        at = code.partner.get(at, at) + 1
+    return at
 
 
 def _is_entered(code: Code, bracket: int) -> bool:
