@@ -40,6 +40,8 @@ _JOINERS: Final = "\u200c\u200d"
 _ISOLATES: Final = "\u2068\u2069"
 # More would be drawn over the lines around.
 _MARKS_AT_ONCE: Final = 3
+# Desktops make links of these: dunst puts them into the menu to answer in.
+_LINK: Final = re.compile(r"(?i)(://|mailto:|www\.)(?=\S)")
 # A prompt has a name in quotes.
 _QUOTES: Final = re.compile('["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]')
 
@@ -80,11 +82,11 @@ class Prompt:
 
 def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
     """
-    A foreign text as a prompt may show it: one line of ASCII, without markup.
+    A foreign text as a prompt may show it: one line of ASCII, no markup and no links.
 
     :param most: Characters; what is longer ends in ``...``.
     """
-    return ascii_line(text, most)
+    return ascii_line(_LINK.sub(r"\1 ", text), most)
 
 
 def named(text: str) -> str:
@@ -92,7 +94,7 @@ def named(text: str) -> str:
     if text.isascii():
         return shown(text)
     line, marks = "", 0
-    for each in " ".join(_QUOTES.sub("'", text).split()):
+    for each in " ".join(_LINK.sub(r"\1 ", _QUOTES.sub("'", text)).split()):
         if each not in _JOINERS:  # they end no letter
             marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
         if marks <= _MARKS_AT_ONCE:
@@ -198,20 +200,19 @@ def _unknown(permission: str) -> PermissionWords:
 
 def permission_labels(words: Words, found: Differences, *, new: bool) -> str:
     """
-    Name all permissions in one line, which is short enough to be seen in any prompt.
+    Name all permissions, in lines short enough to be seen in any prompt.
 
     :param new: Whether there is an installed version.
     """
     named = [
         f"{lead}: {listed(one.label for one in _risky_first(words, each.gained))}"
         for lead, each in (
-            ("it can also" if new else "it can", found.permissions),
-            ("if you allow it later", found.optional_permissions),
+            ("It can also" if new else "It can", found.permissions),
+            ("If you allow it later", found.optional_permissions),
         )
         if each.gained
     ]
-    line = "; ".join(named) or f"it asks for no {'more ' * new}permissions."
-    return f"I{line[1:]}"
+    return "\n".join(named) or f"It asks for no {'more ' * new}permissions."
 
 
 def gain_lines(words: Words, found: Differences, most: int) -> list[str]:

@@ -99,7 +99,7 @@ class PermissionLinesTests(SynchronousTestCase):
             self.assertEqual(set(profile.permissions), set(WORDS))
 
     def test_attack_many_permissions_hide_none(self):
-        """However many are gained, the label of each is shown, in one line."""
+        """However many are gained, the label of each is shown."""
         every = gains_of([], [*WORDS], [], [], [])
         line = permission_labels(WORDS, every, new=False)
         for meaning in WORDS.values():

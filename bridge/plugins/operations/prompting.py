@@ -32,7 +32,6 @@ from ..tree.manifest import Manifest, differences
 from .candidate import Candidate
 from .jobs import Job
 
-_LABEL_CHARACTERS: Final = 600
 _CAUTION: Final = "If you did not start this yourself, do not confirm it."
 
 
@@ -69,17 +68,18 @@ class Prompting:
         :param directory: Where plugins are kept.
         :param found: What is there, if a preview has checked it.
         """
-        which, can, places = "a plugin", "", self._runs + path_line(url)
-        places += f"\nKept in: {shown(directory, LIST_CHARACTERS)}"
+        which, can = "a plugin", ""
+        more = [self._runs, f"Kept in: {shown(directory, LIST_CHARACTERS)}"]
+        details = "\n".join([path_line(url), *more])
         if found is not None:
             which, can = f"the plugin {shown(found.id)}", f"\n{self._can(found)}"
-            places = self._details(found, places)
+            details = self._details(url, found, *more)
         prompt = Prompt(
             Operation.INSTALL,
             f"Install {which}?",
             f"{host_line(url)}{can}\n{self._asks(job)} install a plugin.",
             _CAUTION,
-            places,
+            details,
         )
         await self._ask(job, prompt)
 
@@ -98,7 +98,7 @@ class Prompting:
             f"{host_line(url)}\n{self._can(found)}\n{self._asks(job)} install this "
             "plugin.",
             "Confirm only if you want all of this. If not, nothing is installed.",
-            self._details(found, path_line(url)),
+            self._details(url, found),
         )
         await self._ask(job, prompt)
 
@@ -111,7 +111,7 @@ class Prompting:
             f"Update the plugin {shown(plugin_id)}?",
             f"{host_line(url)}\n{self._asks(job)} update this plugin.",
             _CAUTION,
-            f"{self._runs}{path_line(url)}\n"
+            f"{path_line(url)}\n{self._runs}\n"
             f"Installed now: version {shown(version)}, commit {shown(commit)}",
         )
         await self._ask(job, prompt)
@@ -139,7 +139,7 @@ class Prompting:
             f"{host_line(url)}\n{can}\n{self._asks(job)} update this plugin.",
             "Confirm only if you want all of this. If you do not, the installed "
             "version stays as it is.",
-            "\n".join([*lines, path_line(url), versions]),
+            "\n".join([path_line(url), versions, *lines]),
         )
         await self._ask(job, prompt)
 
@@ -167,8 +167,9 @@ class Prompting:
         key_id, found = candidate.signed.key_id, candidate.manifest
         if self._trust.is_trusted(key_id):
             return False
-        can = "" if is_known else f"\n{self._can(found)}"
-        path = path_line(candidate.url)
+        can, details = f"\n{self._can(found)}", self._details(candidate.url, found)
+        if is_known:
+            can, details = "", _identified(candidate.url, found)
         prompt = Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(found.id)}?",
@@ -176,7 +177,7 @@ class Prompting:
             f"{self._asks(job)} accept this new key.",
             "Confirm only if the author published this fingerprint. You will not be "
             "asked about it again.",
-            f"{path}\n{_which(found)}" if is_known else self._details(found, path),
+            details,
         )
         await self._ask_for_key(job, prompt)
         return True
@@ -199,14 +200,14 @@ class Prompting:
 
     async def ask_to_forget(self, job: Job, key_id: str) -> None:
         """Ask whether to stop accepting a key."""
-        label = shown(self._trust.label(key_id), _LABEL_CHARACTERS)
+        first, _, url = self._trust.label(key_id).removesuffix(")").partition(" (")
         prompt = Prompt(
             Operation.FORGET_KEY,
             "Stop trusting a signing key?",
             f"Key: {shown(key_id)}\n{self._asks(job)} forget this key. No plugin is "
             "uninstalled; the next one signed with it will ask again.",
             _CAUTION,
-            f"First accepted for: {label}",
+            f"First accepted for: {shown(first)}\n{host_line(url)}\n{path_line(url)}",
         )
         await self._ask(job, prompt)
 
@@ -237,15 +238,15 @@ class Prompting:
 
     @property
     def _runs(self) -> str:
-        return f"Its code will run inside {shown(self._application)}.\n"
+        return f"Its code will run inside {shown(self._application)}."
 
     def _can(self, found: Manifest) -> str:
         return permission_labels(self._words, differences(None, found), new=False)
 
-    def _details(self, found: Manifest, places: str) -> str:
-        """Lines: all that a plugin wants to do, and then which one it is."""
+    def _details(self, url: str, found: Manifest, *more: str) -> str:
+        """Lines: which plugin it is, and all that it wants to do."""
         wants = detail_lines(self._words, differences(None, found), new=False)
-        return "\n".join([*wants, places, _which(found)])
+        return _identified(url, found, *wants, *more)
 
     async def _ask(self, job: Job, prompt: Prompt) -> None:
         job.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
@@ -274,10 +275,10 @@ class Prompting:
             raise plugin_error(Prefix.NOT_TRUSTED, why) from None
 
 
-def _which(found: Manifest) -> str:
-    """Say which plugin it is; what its author wrote is in quotes."""
-    by = f'\nby "{named(found.author)}"' if found.author else ""
-    return (
-        f"Plugin: {shown(found.id)}, version {shown(found.version)}\n"
-        f'named "{named(found.name)}"{by}'
-    )
+def _identified(url: str, found: Manifest, *lines: str) -> str:
+    """Say which plugin it is; what its author wrote is in quotes, after all else."""
+    names = [f'named "{named(found.name)}"']
+    if found.author:
+        names.append(f'by "{named(found.author)}"')
+    version = f"Plugin: {shown(found.id)}, version {shown(found.version)}"
+    return "\n".join([path_line(url), version, *lines, *names])

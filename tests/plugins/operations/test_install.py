@@ -89,7 +89,12 @@ class InstallTests(InstallTestCase):
         install, trust = self.bodies()
         self.assertIn("Host: forge.example\n", install)
         self.assertNotIn("Go online", install)
-        for text in (f"Key: {KEY}\n", 'version 1.0.0\nnamed "A plugin"', "Go online"):
+        for text in (
+            f"Key: {KEY}\n",
+            "good, version 1.0.0\n",
+            'named "A plugin"',
+            "Go online",
+        ):
             self.assertIn(text, trust)
         self.done("install", url_of("other"))
         self.assertEqual(len(self.bodies()), 1)
@@ -107,7 +112,7 @@ class InstallTests(InstallTestCase):
             self.done("install", url_of(name), self.bench.pin_of(name))
             first, *others = self.bodies()
             self.assertEqual(len(others) + 1, asked)
-            self.assertIn(f'Plugin: {name}, version 1.0.0\nnamed "A plugin"', first)
+            self.assertIn(f"Plugin: {name}, version 1.0.0\n", first)
             self.assertIn("Go online", first)
             self.assertNotIn("Go online", "".join(others))
 

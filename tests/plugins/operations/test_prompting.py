@@ -25,14 +25,15 @@ def wishing(plugin, *lists):
 FOUND = wishing(NOTHING, ["network"], [], ["x.example"], ["vrcLogin"], [])
 FOUND = evolve(FOUND, author="\u5929\u6c17")
 CANDIDATE = candidate_of(URL, FOUND)
-PLUGIN = """
+PLUGIN = """Path: /author/plugin.git
 Plugin: a-plugin, version 1.2.3
-named "A ?b?plugin?/b?"
-by "\u2068\u5929\u6c17\u2069\""""
+"""
 WISHES = """Sites: x.example
 Things it does in the app: vrcLogin
 - Go online: can send what it knows to sites you allow
 """
+NAMES = """named "A ?b?plugin?/b?"
+by "\u2068\u5929\u6c17\u2069\""""
 
 texts = st.text(min_size=1, max_size=400)
 
@@ -108,6 +109,16 @@ class PromptingTests(SynchronousTestCase):
                 for fact in ("Host: forge.example:8443", *facts):
                     self.assertIn(fact, seen)
 
+    def test_attack_links(self):
+        """No text of an author is a link, which a desktop offers beside the answers."""
+        found = evolve(NOTHING, name="www.evil.example", author="\u5929 HTTP://x.y/z")
+        for text in (
+            asked("to_install", URL, "/data", found).text,
+            asked("to_forget", KEY, label="x (https://forge.example/x)").text,
+            asked("to_forget", KEY, label="mailto:a@b.example file:///etc").text,
+        ):
+            self.assertNotRegex(text, r"(?i)(://|mailto:|www\.)\S")
+
     def test_attack_paths(self):
         """A long path pushes nothing off the screen, and its end is shown."""
         for path, wanted in (
@@ -129,10 +140,10 @@ class PromptingTests(SynchronousTestCase):
         first = asked("to_install", URL, "/data", FOUND)
         for prompt in (trust, first, asked("for_permissions", CANDIDATE)):
             self.assertIn("\nIt can: Go online\n", prompt.body)
-            self.assertTrue(prompt.details.startswith(WISHES))
-            self.assertTrue(prompt.details.endswith(PLUGIN))
+            self.assertTrue(prompt.details.startswith(PLUGIN + WISHES))
+            self.assertTrue(prompt.details.endswith(NAMES))
         known = asked("for_trust", CANDIDATE, is_known=True)
-        self.assertEqual(known.details, f"Path: /author/plugin.git{PLUGIN}")
+        self.assertEqual(known.details, PLUGIN + NAMES)
         self.assertNotIn("It can", known.body)
         prompt = asked("to_install", URL, "/data", NOTHING)
         self.assertIn("\nIt asks for no permissions.\n", prompt.body)
@@ -152,8 +163,8 @@ class PromptingTests(SynchronousTestCase):
         prompt = asked("to_grow", candidate_of(URL, new), old)
         self.assertIn("from version 1.0.0 to 1.1.0", prompt.details)
         self.assertIn(
-            "\nIt can also: Go online, Show messages in the app; if you allow it "
-            "later: Use the clipboard\n",
+            "\nIt can also: Go online, Show messages in the app"
+            "\nIf you allow it later: Use the clipboard\n",
             prompt.body,
         )
         self.assertIn(

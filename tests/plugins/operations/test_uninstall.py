@@ -128,7 +128,8 @@ class ForgetTests(UninstallTestCase):
         self.assertEqual(progress["step"], "awaiting_confirmation")
         (prompt,) = self.bench.approver.prompts
         self.assertIn(f"Key: {KEY}\n", prompt.text)
-        self.assertIn("First accepted for: good (https://forge.example", prompt.text)
+        first = "First accepted for: good\nHost: forge.example\nPath: /good.git"
+        self.assertTrue(prompt.text.endswith(first))
         # It is as a key that was never accepted, but not another one.
         self.bench.publish_later()
         self.done("update", "good")
