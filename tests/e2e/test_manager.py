@@ -404,7 +404,10 @@ class ManagerTests(ClassFixtureCase):
         fixture.open("/home")
         self.shows(card, "Nothing yet.", "handles")
         self.tab_to("Name")
-        self.press("Ada", Keys.ENTER)
+        self.press("نص")
+        turned = "return document.activeElement.matches(':dir(rtl)')"
+        self.assertTrue(self.script(turned))
+        self.press(Keys.BACKSPACE, Keys.BACKSPACE, "Ada", Keys.ENTER)
         browser.until_text(f"{card} [role=status]", "name: Ada")
         self.tab_to("Size")
         self.press("9", Keys.TAB)

@@ -56,6 +56,7 @@ export function inputOn(
 ): Drawn<InputState> {
   const { element, input } = field(first);
   input.type = "text";
+  input.dir = "auto";
   input.maxLength = first.maxLength;
   input.addEventListener("change", () => void changed(input.value));
   let writes = -1;
