@@ -186,13 +186,16 @@ def replace_file(path: Path, content: bytes) -> None:
 
     To rename takes longer than to see that it has this content already.
     """
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         if read_bounded(path, len(content)) == content:
             return
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.unlink(missing_ok=True)
-    write_file(temporary, content)
-    os.replace(temporary, path)
+    try:
+        write_file(temporary, content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _keep(path: Path, name: Path) -> None:

@@ -133,8 +133,13 @@ class StagingTests(SynchronousTestCase):
         target.write_text("precious")
         place.with_name("table.ts.tmp").symlink_to(target)
         publishing.replace_file(place, b"1")
-        with mock.patch("os.replace", side_effect=AssertionError):
+        temporary = place.with_name("table.ts.tmp")
+        temporary.write_text("half")
+        with mock.patch("os.replace", side_effect=OSError):
             publishing.replace_file(place, b"1")
+            self.assertFalse(temporary.exists())
+            self.assertRaises(OSError, publishing.replace_file, place, b"2")
+        self.assertFalse(temporary.exists())
         self.assertEqual((place.read_text(), target.read_text()), ("1", "precious"))
 
     def test_sweep(self):
