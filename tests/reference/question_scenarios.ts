@@ -174,6 +174,7 @@ export const questionScenarios = {
     equal([...shownName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
     equal(shownName("Bio” held? „a‟ «b» \"c\""), "Bio' held? 'a' 'b' 'c'");
+    equal(shownName(`a${"\u0301\u200d".repeat(9)}b`), `a${"\u0301\u200d".repeat(3)}b`);
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
     equal(shownName("a\u202eb"), "\u2068a\u202eb\u2069");

@@ -8,6 +8,9 @@ const FROM_RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}
 // What the page quotes a name with, and what looks like it.
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]/gu;
 
+// More would be drawn over the lines around.
+const MARKS = /((?:\p{M}[\u200c\u200d]*){3})[\p{M}\u200c\u200d]+/gu;
+
 // As people count: 2 before 10.
 export const ORDER = new Intl.Collator(undefined, { numeric: true });
 
@@ -18,7 +21,7 @@ export interface Named {
 
 /** A name that is no text of its own, and turns nothing of a sentence that it is part of. */
 export function shownName(name: string): string {
-  const characters = [...name.trim().replace(QUOTES, "'")];
+  const characters = [...name.trim().replace(QUOTES, "'").replace(MARKS, "$1")];
   const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
   const short = characters.length > MOST_CHARACTERS ? `${cut}…` : cut;
   return FROM_RIGHT_TO_LEFT.test(short) ? `\u2068${short}\u2069` : short;

@@ -114,7 +114,8 @@ function wordsOf(state: string, reason: string): Words | undefined {
       return ["Couldn't connect. Trying again.", false];
     case "unpaired":
       if (reason === "refused") {
-        return ["That code didn't work. Copy all of it.", true];
+        // One that was pasted, or the one that this page has.
+        return ["The bridge doesn't accept the code. Copy all of the current one.", true];
       }
       return reason === "rotated"
         ? ["The pairing code was replaced. Pair again.", true]

@@ -8,7 +8,7 @@ import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
 import type { PageModel } from "../model/model.js";
 import { type Row, isToStart } from "../model/rows.js";
-import type { Named } from "../names.js";
+import { type Named, alone, shownName } from "../names.js";
 import type { Signal } from "../signal.js";
 
 // Sixty plugins that start change hundreds of times in a second, in which they need the
@@ -110,11 +110,11 @@ export function nextTo<Item>(items: readonly Item[], isGone: (item: Item) => boo
   return items[at + 1] ?? items[at - 1];
 }
 
-/** Who has written a plugin; of others, so it turns nothing around it. */
+/** Who has written a plugin; in quotes, as others may write sentences of the page's there. */
 export function By({ author }: { readonly author: string }) {
   return (
     <span>
-      By <bdi>{author}</bdi>.{" "}
+      By “<bdi>{alone(shownName(author))}</bdi>”.{" "}
     </span>
   );
 }
