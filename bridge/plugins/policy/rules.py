@@ -59,7 +59,13 @@ FRAMES: Final = frozenset({"top", "parent", "frames"})
 SCOPED: Final = FRAMES | {"self", "process"}
 """Such names too, except after ``typeof``, which only asks whether there is one."""
 
-WINDOW_MEMBERS: Final = WORDS | {
+HOST_CHANNELS: Final = frozenset({"external", "chrome", "webkit"})
+"""
+Names that are of no use in a page of any site, and in a web view lead to the
+application, past every permission: ``external.sendMessage(…)``.
+"""
+
+WINDOW_MEMBERS: Final = WORDS.union(HOST_CHANNELS) | {
     *("self", "top", "parent", "frames", "document", "location", "history"),
     *("navigator", "postMessage", "open", "Reflect", "__receiveMessageCallbacks"),
     "valueOf",
@@ -256,13 +262,6 @@ UNLISTED: Final = frozenset(
     }
 )
 """Names that every page has or may get, and that the list leaves out."""
-
-HOST_CHANNELS: Final = frozenset({"external"})
-"""
-Standard names that are of no use in a page of any site, and in a web view lead to the
-application, past every permission: ``external.sendMessage(…)``.
-"""
-
 
 _NAMES: Final = json.loads(
     (Path(__file__).parent / "globals" / "names.json").read_text("utf-8")
