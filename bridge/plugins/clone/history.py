@@ -26,7 +26,7 @@ _HEAD: Final = re.compile(
     rb"(?P<parents>(?:parent [0-9a-f]{40}\n)*)"
     rb"(?:author [^\n]*\ncommitter [^\n]*> *(?P<time>[0-9]{1,12})(?![0-9]))?"
 )
-_MESSAGE_BYTES: Final = 4096
+_MESSAGE_BYTES: Final = 1024
 
 
 @frozen
@@ -110,8 +110,10 @@ def _read_commit(name: bytes, content: bytes) -> Commit:
         raise clone_failed("a commit that git would not make")
     # A parent that is named twice is one.
     parents = tuple(dict.fromkeys(head["parents"].split()[1::2]))
-    message = content[head.end() :].partition(b"\n\n")[2]
-    return Commit(name, parents, int(head["time"] or 0), message[:_MESSAGE_BYTES])
+    blank = content.find(b"\n\n", head.end())
+    start = blank + 2 if blank >= 0 else len(content)
+    message = content[start : start + _MESSAGE_BYTES]
+    return Commit(name, parents, int(head["time"] or 0), message)
 
 
 def compare(

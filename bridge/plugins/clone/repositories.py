@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from attrs import evolve
-from twisted.internet.defer import Deferred
+from attrs import evolve, field
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
@@ -82,6 +82,7 @@ class Repositories:
     policy: AddressPolicy
     clones: FetchLimits = CLONES
     looks: FetchLimits = LOOKS
+    _comparing: DeferredLock = field(factory=DeferredLock)
 
     def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Self:
         """Return the same for public hosts, and these private ones with their port."""
@@ -161,7 +162,9 @@ class Repositories:
             commits = read_commits(unpacked, check)
             return compare(fetched.commit, current, commits, check)
 
-        return await stoppable(self.in_thread, compared)
+        # At once they would take no less time, and the memory of each.
+        async with self._comparing:
+            return await stoppable(self.in_thread, compared)
 
     def _write(self, url: str, into: Path, fetched: Fetched, check: Check) -> None:
         commit = fetched.commit

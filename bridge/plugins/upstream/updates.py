@@ -29,6 +29,7 @@ from ...protocol.errors import (
     internal_error,
     shutting_down,
 )
+from ...system.processes import trim
 from ..clone.history import LogEntry
 from ..clone.repositories import Repositories
 from ..installed.records import Entries, read_records
@@ -99,10 +100,6 @@ class _Source:
     found: Update | Unknown | None = None
     looking: Deferred[None] | None = None
 
-    def looked(self, _: object) -> None:
-        """Forget the look that has ended."""
-        self.looking = None
-
 
 @define(eq=False)
 class Updates:
@@ -141,7 +138,7 @@ class Updates:
         for plugin_id, source in self._in_turn():
             if source.looking is None and (fresh or self._is_old(source)):
                 source.looking = Deferred.fromCoroutine(self._look(plugin_id, source))
-                source.looking.addCallback(source.looked)
+                source.looking.addCallback(self._looked, source)
         await self._ended_or_late()
         self._refuse_closing()
         installed = self._installed()
@@ -230,3 +227,8 @@ class Updates:
             found = Unknown(plugin_id, internal_error().message)
             self._log.failure("looking for updates of {id} broke", id=plugin_id)
         source.found, source.at = found, self._clock.seconds()
+
+    def _looked(self, _: object, source: _Source) -> None:
+        source.looking = None
+        if not self._under_way():
+            trim()  # what servers have sent may be much

@@ -1,9 +1,13 @@
 """Looking at upstream, against a real git server and a rogue one."""
 
 import os
+import threading
+import time
 from collections.abc import Iterable
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, gatherResults
+
+from bridge.plugins.clone import repositories
 
 from ...forge import serve_pack, start_forge_process
 from ...reactors import reactor
@@ -118,3 +122,23 @@ class RuleTests(UpstreamTestCase):
             self.assertIn(words, await self.refusal_of(looking))
         asking = Deferred.fromCoroutine(self.cloner(received_bytes=10).tip(url))
         self.assertIn("more than 10 bytes received", await self.refusal_of(asking))
+
+    async def test_attack_many_packs_at_once(self) -> None:
+        """Of many repositories, the memory for one pack is taken."""
+        line = line_of(3)
+        url, unpack = self.publish(EMPTY, *line), repositories.unpack
+        unpacking = threading.Lock()
+
+        def alone(*given):
+            self.assertTrue(unpacking.acquire(blocking=False))
+            try:
+                time.sleep(0.05)
+                return unpack(*given)
+            finally:
+                unpacking.release()
+
+        self.patch(repositories, "unpack", alone)
+        upstream, current = self.cloner(), line[0].name.hex()
+        looking = [self.begin_to_look(url, current, upstream) for _ in range(4)]
+        for behind in await gatherResults(looking, consumeErrors=True):
+            self.assertEqual(behind.commits, 2)

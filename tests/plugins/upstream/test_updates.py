@@ -4,6 +4,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+import bridge.plugins.upstream.updates as module
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol import limits
@@ -81,6 +82,8 @@ class AnswerTests(UpdatesTestCase):
         """The answer comes within 3.5 s, with what is known by then, or was before."""
         self.install("good", "slow")
         self.slow("slow")
+        trims: list[int] = []
+        self.patch(module, "trim", lambda: trims.append(1))
         for known in (["good"], ["good", "slow"]):
             answer = self.check()
             self.clock.advance(LATE - 0.1)
@@ -88,7 +91,10 @@ class AnswerTests(UpdatesTestCase):
             self.clock.advance(0.1)
             found = self.successResultOf(answer)
             self.assertEqual((ids_of(found), found.pending), (known, ["slow"]))
+            # What the servers sent is freed once all have answered.
+            trims.clear()
             self.end("slow")
+            self.assertEqual(trims, [1])
             self.clock.advance(FRESH)
 
     def test_caller_gone(self) -> None:
