@@ -290,20 +290,21 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
             return Finding(name, Level.NOTE, f"{text}; {why}", fix), False
         return Finding(name, Level.OK, text), False
     if is_taken(listen):
-        text = f"{_listener(place, listen)} listens on {listen}"
-        fix = "stop it, or choose another address with --listen"
-        return Finding(name, Level.WRONG, text, fix), False
+        who, fix = _listener(place, listen)
+        return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix), False
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, _start(place)), False
 
 
-def _listener(place: Paths, listen: Address) -> str:
-    """Return who listens on an address that is taken."""
+def _listener(place: Paths, listen: Address) -> tuple[str, str]:
+    """Return who listens on an address that is taken, and what to do."""
+    fix = "stop it, or choose another address with --listen"
     for name, data in other_daemons(place):
         with suppress(OSError, ValueError):
             if listens_on(data) == listen:
-                return f"the daemon of the host {name}"
-    return "another program, or a daemon with another data directory,"
+                fix = f"if you mean that one, add --host {name}; else {fix}"
+                return f"the daemon of the host {name}", fix
+    return "another program, or a daemon with another data directory,", fix
 
 
 def _start(place: Paths) -> str:
@@ -352,9 +353,11 @@ def _server_fix() -> str:
 
 
 def finding_lines(findings: list[Finding]) -> Iterator[str]:
-    """Format findings for people: a line for each, and a line for each fix."""
+    """Format findings for people: a line for each, and one for its fix, once whole."""
+    said = set()
     marks = {Level.OK: "ok   ", Level.NOTE: "note ", Level.WRONG: "WRONG"}
     for finding in findings:
         yield f"{marks[finding.level]} {finding.name}: {finding.text}"
         if finding.fix:
-            yield f"      {finding.fix}"
+            yield f"      {'as above' if finding.fix in said else finding.fix}"
+            said.add(finding.fix)

@@ -250,9 +250,11 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual(problem, f"{whose.text}; {whose.fix}")
 
     def test_lines(self) -> None:
-        """A line for each finding, and one for each fix."""
-        findings = [Finding("a", OK, "fine"), Finding("b", WRONG, "gone", "run: it")]
+        """A line for each finding, and one for each fix, which is written once."""
+        gone = Finding("b", WRONG, "gone", "run: it")
+        findings = [Finding("a", OK, "fine"), gone, evolve(gone, level=NOTE)]
         lines = ["ok    a: fine", "WRONG b: gone", "      run: it"]
+        lines += ["note  b: gone", "      as above"]
         self.assertEqual(list(checkup.finding_lines(findings)), lines)
 
 

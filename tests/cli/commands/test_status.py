@@ -86,12 +86,15 @@ class OverviewTests(SynchronousTestCase):
         self.assertEqual(list(other_daemons(other)), [])
         listen = Address("127.0.0.1", 0)
         self.patch(checkup, "is_taken", lambda _: True)
-        for published, who in (
-            (listen, "the daemon of the host reference listens on"),
-            ("127.0.0.1:1", "another program, or a daemon with another data dir"),
-            ("x", "another program, or a daemon with another data dir"),
+        another = "another program, or a daemon with another data dir"
+        its = "if you mean that one, add --host reference; else stop it, or"
+        for published, who, fix in (
+            (listen, "the daemon of the host reference listens on", its),
+            ("127.0.0.1:1", another, "stop it, or"),
+            ("x", another, "stop it, or"),
         ):
             data.address.write_text(f"{published}\n")
             found, _ = checkup.daemon(place, listen)
             self.assertIn(who, found.text)
+            self.assertEqual(found.fix[: len(fix)], fix)
             self.assertEqual(found.level, checkup.Level.WRONG)
