@@ -142,7 +142,7 @@ class Builder:
         finally:
             run.staging.release()
         duration = round((self.reactor.seconds() - started) * 1000)
-        errors = [*why, *sorted(run.left_out)]
+        errors = [*why, *sorted({*run.left_out})]
         return Report(
             not why, duration, sorted(map(plugin_of, run.directories)), errors
         )

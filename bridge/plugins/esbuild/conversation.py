@@ -57,6 +57,9 @@ _CRASH: Final = re.compile(
 # It has no code that could cause a segmentation violation but that of Go's own runtime,
 # which has some where it gets no memory.
 _MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIGSEGV")
+_ENDING: Final = {
+    getattr(signal, name, None) for name in ("SIGINT", "SIGHUP", "SIGTERM")
+} - {None}
 _STACK: Final = "stack overflow"
 _CRASH_CHARACTERS: Final = 100
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
@@ -77,6 +80,10 @@ class BundlerReactor(IReactorProcess, IReactorTime):
 
 class LimitError(BundlerError):
     """The bundler needed more time or memory, or wrote more, than it may."""
+
+
+class SignalledError(BundlerError):
+    """The bundler was sent a signal that ends what is in a terminal, or a service."""
 
 
 @frozen
@@ -108,9 +115,25 @@ async def converse(
 
     However this ends, also when it is cancelled, the bundler is dead then.
 
+    :param work: Done once more when a signal has ended the bundler: Ctrl-C in a
+        terminal is sent to it, too, but the daemon finishes what is under way.
     :raise LimitError: It reached a limit.
     :raise BundlerError: It cannot be started, is not the pinned version, or crashed.
     """
+    try:
+        return await _converse(reactor, executable, limits, work, reply)
+    except SignalledError as e:
+        forget_traceback(e)
+    return await _converse(reactor, executable, limits, work, reply)
+
+
+async def _converse(
+    reactor: BundlerReactor,
+    executable: Executable,
+    limits: Limits,
+    work: Callable[[Conversation], Awaitable[T]],
+    reply: Reply,
+) -> T:
     conversation = Conversation(limits, reply, reactor, executable.fix)
     command = (BINARY_NAME, f"--service={VERSION}", "--ping")
     try:
@@ -248,6 +271,8 @@ class Conversation(ProcessProtocol):
             # By the system: for its processor time, or because there is no memory left.
             return LimitError("esbuild needed too much processor time or memory")
         kind = LimitError if _STACK in words else BundlerError
+        if ending.signal in _ENDING:
+            kind = SignalledError
         how = f"exit status {ending.exitCode}"
         if ending.signal is not None:
             how = f"signal {ending.signal}"

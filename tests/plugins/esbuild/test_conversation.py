@@ -19,6 +19,7 @@ from bridge.plugins.esbuild.conversation import (
     LimitError,
     Limits,
     PacketError,
+    SignalledError,
     converse,
     packet,
     read_packet,
@@ -142,6 +143,25 @@ class ConversationTests(TestCase):
             await bundler.ask(transform(b"b"))
 
         await self.converse(work, seconds=1)
+
+    async def test_signals_of_a_terminal(self) -> None:
+        """Ctrl-C is sent to the bundler, too; the work is done again, once."""
+
+        async def work(bundler: Any) -> Any:
+            await bundler.ask(transform(b"a"))
+            if len(self.pids) <= times:
+                os.kill(self.pids[-1], number)
+            return await bundler.ask(transform(b"b"))
+
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            for times in (1, 2):
+                self.pids.clear()
+                if times == 1:
+                    self.assertEqual((await self.converse(work))["code"], "b;\n")
+                else:
+                    why = await self.why(self.converse(work), SignalledError)
+                    self.assertEqual(why, f"esbuild crashed: signal {number:d}")
+                self.assertEqual(len(self.pids), 2)
 
     async def test_cancelled(self) -> None:
         """Once cancelled, it ends when the process is dead."""
