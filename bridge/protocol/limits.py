@@ -256,6 +256,7 @@ CONTROL_BACKLOG: Final = 16
 CONTROL_CONNECTIONS: Final = 32
 CONFIG_FILE_BYTES: Final = 64 * 1024
 DEV_DIRECTORY_CHARACTERS: Final = 4096
+DEV_FILES: Final = TREE_FILES + 2  # the signature, and one too many, to be refused
 DEV_POLL_SECONDS: Final = 0.25
 
 # Outbound.

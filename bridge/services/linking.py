@@ -65,7 +65,7 @@ class WorkTree:
     directory: Annotated[
         str, string(limits.DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
     ]
-    files: Annotated[list[_File], entries(limits.TREE_FILES + 1, unique=True)]
+    files: Annotated[list[_File], entries(limits.DEV_FILES, unique=True)]
 
 
 @frozen

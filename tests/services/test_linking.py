@@ -21,8 +21,8 @@ LINK = ".tmp-dev-mine"
 class WorkTreeTests(SynchronousTestCase):
     def test_bad(self) -> None:
         """Anything else is refused, and none of it repeated."""
-        files = [str(n) for n in range(TREE_FILES + 2)]
-        # One may be the signature.
+        files = [str(n) for n in range(TREE_FILES + 3)]
+        # One may be the signature; one too many is refused with a name, as by a clone.
         structure({"directory": "/a", "files": files[1:]}, WorkTree)
         for value in (
             {"directory": "/a"},

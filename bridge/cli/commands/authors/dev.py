@@ -25,7 +25,7 @@ from ....plugins.esbuild.executable import BundlerError
 from ....plugins.policy.rules import Hit
 from ....plugins.tree.tree import GIT_FOLDER
 from ....protocol.errors import BridgeError
-from ....protocol.limits import DEV_POLL_SECONDS, TREE_DEPTH
+from ....protocol.limits import DEV_FILES, DEV_POLL_SECONDS, TREE_DEPTH
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.host import Paths
@@ -145,7 +145,9 @@ class Link:
         changed is what git ignores.
         """
         try:
-            names = [*filterfalse(_OF_EDITOR.fullmatch, published(self._root, IGNORED))]
+            listed = published(self._root, IGNORED)
+            # As many as the daemon needs to say that they are too many.
+            names = [*filterfalse(_OF_EDITOR.fullmatch, listed)][:DEV_FILES]
             "".join((*names, str(self._root))).encode()
         except CommandError as e:
             self._show_at(f"not sent: {e}")

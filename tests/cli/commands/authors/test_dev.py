@@ -14,6 +14,7 @@ from bridge.cli.session import connect
 from bridge.cli.terminal import CommandError
 from bridge.pagelog.pagefile import Follower
 from bridge.plugins.policy.rules import ADVICE
+from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import structure
 from bridge.services.linking import WorkTree
 from bridge.settings.host import locate
@@ -218,8 +219,12 @@ class LinkTests(CallCase):
         self.assertIn("not sent: the name of a file is not UTF-8", line)
         self.assertEqual(self.sent(), [])
         os.unlink(bad)
-        self.looked()
-        self.assertEqual(len(self.sent()), 1)
+        many = [f"{n:05}" for n in range(5000)]
+        with mock.patch.object(module, "published", return_value=many):
+            self.looked()
+        # Enough for the daemon to say that they are too many.
+        (tree,) = self.sent()
+        self.assertEqual(tree.files, many[: TREE_FILES + 2])
 
     def logged(self, level: str, scope: str, message: str) -> None:
         with self.log.open("a") as file:
