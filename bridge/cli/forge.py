@@ -17,7 +17,9 @@ from twisted.web.server import Site
 from twisted.web.wsgi import WSGIResource
 
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree, sign_tree
+from ..protocol.limits import MIB
 from ..settings.host import HostProfile
+from .hostpage import BoundedRequest
 from .terminal import CommandError
 
 if TYPE_CHECKING:
@@ -29,6 +31,11 @@ _PATH: Final = f"/{_SAMPLE}.git"
 _ADDRESS: Final = "127.0.0.1"
 _PERSON: Final = b"Demo Author <author@example.invalid>"
 _FILE_MODE: Final = 0o100644
+
+
+class _GitRequest(BoundedRequest):
+    # What a client has, so that only the rest is sent.
+    most = MIB
 
 
 def make_authority(ca_file: Path) -> CA:
@@ -108,7 +115,8 @@ def start_forge(reactor: Any, repository: MemoryRepo, authority: CA) -> str:
     served = HTTPGitApplication(DictBackend(repositories))
     served.handlers = {b"git-upload-pack": Upload}
     pool = reactor.getThreadPool()
-    site = Site(WSGIResource(reactor, pool, GunzipFilter(served)))
+    resource = WSGIResource(reactor, pool, GunzipFilter(served))
+    site = Site(resource, requestFactory=_GitRequest)
     factory = TLSMemoryBIOFactory(tls, False, site, reactor)
     port = reactor.listenTCP(0, factory, interface=_ADDRESS)
     return f"https://{_ADDRESS}:{port.getHost().port}{_PATH}"

@@ -176,6 +176,24 @@ class _Root(_Folder):
         return found
 
 
+class BoundedRequest(Request):
+    """
+    A request that is cut off at its head when its body may be longer than ``most``.
+
+    Twisted keeps each body, however long, and reads it as a form if it is called one;
+    any page of any site can send such.
+    """
+
+    most = 0
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802
+        """See ``Request``; ``None`` is a body of any length."""
+        super().gotLength(0)
+        if length is None or length > self.most:
+            transport: Any = self.channel.transport
+            transport.abortConnection()
+
+
 class _QuietSite(Site):
     noisy = False
 
@@ -205,7 +223,7 @@ def page_site(
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
         published.putChild(name.encode("ascii"), PageFile(theme / name))
     root.putChild(b"theme", published)
-    return _QuietSite(root)
+    return _QuietSite(root, requestFactory=BoundedRequest)
 
 
 def check_own_host(place: Paths) -> None:

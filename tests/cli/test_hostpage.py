@@ -8,8 +8,9 @@ from contextlib import redirect_stdout
 from unittest import mock
 
 from treq.testing import StubTreq
-from twisted.internet.error import CannotListenError
-from twisted.internet.testing import MemoryReactor
+from twisted.internet.error import CannotListenError, ConnectionDone
+from twisted.internet.testing import MemoryReactor, StringTransport
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.test.requesthelper import DummyRequest
 
@@ -19,6 +20,31 @@ from bridge.datadir.token import read_or_make_token
 from bridge.settings.host import locate
 
 from ..directories import fresh_directory
+
+
+class _Connection(StringTransport):
+    def abortConnection(self):
+        self.loseConnection()
+
+
+class BodyTests(SynchronousTestCase):
+    def test_attack_bodies(self):
+        """A page of any site may send one of any length: it is cut off at its head."""
+        site = page_site(fresh_directory(self), "host")
+        for line, is_cut in (
+            (b"Content-Length: 0", False),
+            (b"Content-Length: 1", True),
+            (b"Content-Length: 99999999999", True),
+            (b"Transfer-Encoding: chunked", True),
+            (b"Expect: 100-continue\r\nContent-Length: 9", True),
+        ):
+            channel, transport = site.buildProtocol(None), _Connection()
+            channel.makeConnection(transport)
+            channel.dataReceived(
+                b"GET / HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % line
+            )
+            self.assertEqual(transport.disconnecting, is_cut, line)
+            channel.connectionLost(Failure(ConnectionDone()))
 
 
 class ServedTests(SynchronousTestCase):
