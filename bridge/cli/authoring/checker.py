@@ -372,9 +372,11 @@ class Checker:
         builder = Builder(place, self._reactor, maybeDeferred, warn=warnings.append)
         alone = {plugin_id: self._tree}
         report = await builder.build(lambda: (alone, {}), frozenset(alone))
+        folder = f"plugins/{plugin_id}/"  # which the author does not have
         if not report.ok:
-            raise plugin_error(Prefix.BUILD_FAILED, report.errors[0])
-        return "\n".join([f"in {report.duration_ms} ms", *warnings])
+            why = report.errors[0].replace(folder, "")
+            raise plugin_error(Prefix.BUILD_FAILED, why)
+        return "\n".join([f"in {report.duration_ms} ms", *warnings]).replace(folder, "")
 
 
 Step = Callable[[Checker], Awaitable[str]]

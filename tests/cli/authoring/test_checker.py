@@ -60,7 +60,7 @@ CASES: list[tuple[str, str | None, str, str]] = [
     ),
     ("icon.png", "GIF89a", "files:warned build:ok", "bytes\nicon.png is not shown"),
     ("main.ts", None, "id:not_done types:not_done build:not_done", "no main.ts"),
-    ("main.ts", 'import "./no";', "build:refused", "build_failed: esbuild failed:\n"),
+    ("main.ts", 'import "./no";', "build:refused", "esbuild failed:\nmain.ts:1:7: "),
     ("main.ts", "export default { id: 'demo' };", "id:ok", "exports demo"),
     ("main.ts", "export default { id: 'no' };", "id:refused", "the id no, plugin.json"),
     ("main.ts", "export default { id: name };", "id:left_out", "as a plain string"),
@@ -72,7 +72,7 @@ CASES: list[tuple[str, str | None, str, str]] = [
     # What ends the bundler is refused, as by the daemon.
     ("main.ts", NESTED, "policy:refused build:not_done", "policy: 1 hit"),
     # What the bundler only warns of is reported, too.
-    ("main.ts", "export default { numbr: 1, numbr: 2 };", "build:ok", "numbr"),
+    ("main.ts", "export default { no: 1, no: 2 };", "build:ok", "\nmain.ts:1:24: "),
     # Types that no bundle can have, nor the bundler read, keep no step from running.
     ("a.d.ts", "export const a: string;", "id:left_out build:ok", "a plain string"),
     ("a.ts", "\n" * SOURCE_BYTES, "id:not_done", "main.ts was not read; see policy"),
