@@ -76,7 +76,7 @@ def release(
     if not chosen.is_committed:
         signing.check_outside(directory, worktree.published(directory))
         signing.check_clock(directory)
-        with reported("a file cannot be read or written"):
+        with reported("plugin.json, plugin.sig or a temporary file cannot be used"):
             with repository.version_set(chosen):
                 _check(place, directory, as_json)
             repository.commit(chosen, signing)

@@ -263,11 +263,12 @@ class RefusedTests(ReleaseTestCase):
         self.assert_fails(f"run: git -C {self.plugin} add", self.release("patch"))
 
     def test_unwritable(self):
-        """A failure of the disk is one line."""
+        """A failure of the disk is one line, which names the files."""
+        why = "plugin.json, plugin.sig or a temporary file cannot be used: No space"
         full = OSError(28, "No space left on device")
         where = "bridge.cli.authoring.worktree.write_atomically"
         with mock.patch(where, side_effect=full):
-            self.assert_fails("No space left on device", self.release("patch"))
+            self.assert_fails(why, self.release("patch"))
         self.assert_released("patch", "1.2.4")
 
 
