@@ -111,7 +111,7 @@ class Prompting:
             f"Update the plugin {shown(plugin_id)}?",
             f"{host_line(url)}\n{self._asks(job)} update this plugin.",
             _CAUTION,
-            f"{path_line(url)}\n{self._runs}\n"
+            f"{_which(url, plugin_id)}\n{self._runs}\n"
             f"Installed now: version {shown(version)}, commit {shown(commit)}",
         )
         await self._ask(job, prompt)
@@ -132,14 +132,14 @@ class Prompting:
         can = permission_labels(self._words, gains, new=True)
         lines = detail_lines(self._words, gains, new=True)
         former = shown(old.version) if old else "unknown"
-        versions = f"Update from version {former} to {shown(new.version)}"
+        which = f"{_which(url, new.id)}, version {former} to {shown(new.version)}"
         prompt = Prompt(
             Operation.MORE_PERMISSIONS,
             f"Let {shown(new.id)} do more?",
             f"{host_line(url)}\n{can}\n{self._asks(job)} update this plugin.",
             "Confirm only if you want all of this. If you do not, the installed "
             "version stays as it is.",
-            "\n".join([path_line(url), versions, *lines]),
+            "\n".join([which, *lines]),
         )
         await self._ask(job, prompt)
 
@@ -151,7 +151,7 @@ class Prompting:
             f"{host_line(url)}\n{self._asks(job)} uninstall this plugin, which came "
             "from there. Its files and its settings will be deleted.",
             _CAUTION,
-            path_line(url),
+            _which(url, plugin_id),
         )
         await self._ask(job, prompt)
 
@@ -194,7 +194,7 @@ class Prompting:
             f"be publishing in the author's name.\nOld key: {shown(old)}\n"
             f"New key: {shown(new)}\n{self._asks(job)} update this plugin.",
             "Confirm only if the author announced the new key.",
-            path_line(url),
+            _which(url, candidate.manifest.id),
         )
         await self._ask_for_key(job, prompt)
 
@@ -280,5 +280,10 @@ def _identified(url: str, found: Manifest, *lines: str) -> str:
     names = [f'named "{named(found.name)}"']
     if found.author:
         names.append(f'by "{named(found.author)}"')
-    version = f"Plugin: {shown(found.id)}, version {shown(found.version)}"
-    return "\n".join([path_line(url), version, *lines, *names])
+    which = f"{_which(url, found.id)}, version {shown(found.version)}"
+    return "\n".join([which, *lines, *names])
+
+
+def _which(url: str, plugin_id: str) -> str:
+    """Name a plugin in lines; a title may be cut, and its id with it."""
+    return f"{path_line(url)}\nPlugin: {shown(plugin_id)}"

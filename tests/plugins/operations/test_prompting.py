@@ -80,6 +80,10 @@ class PromptingTests(SynchronousTestCase):
             if prompt.operation is not Operation.FORGET_KEY:
                 self.assertTrue(prompt.body.startswith("Host: forge.example:8443\n"))
                 self.assertIn("\nPath: /author/plugin.git", prompt.text)
+            # A title may be cut.  The first is asked before the id is known.
+            other = (Operation.FORGET_KEY, Operation.PRIVATE_HOST)
+            has_id = prompt is not prompts[0] and prompt.operation not in other
+            self.assertEqual("\nPlugin: a-plugin" in prompt.text, has_id)
         text = asked("to_reach", URL, ["192.168.1.5", "fd00::1"]).text
         self.assertIn("\nAddress: 192.168.1.5, fd00::1\n", text)
         self.assertNotIn("Address", asked("to_reach", URL, []).text)
@@ -161,7 +165,7 @@ class PromptingTests(SynchronousTestCase):
         )
         old = evolve(NOTHING, version="1.0.0")
         prompt = asked("to_grow", candidate_of(URL, new), old)
-        self.assertIn("from version 1.0.0 to 1.1.0", prompt.details)
+        self.assertIn("a-plugin, version 1.0.0 to 1.1.0\n", prompt.details)
         self.assertIn(
             "\nIt can also: Go online, Show messages in the app"
             "\nIf you allow it later: Use the clipboard\n",
