@@ -76,9 +76,10 @@ mutants: $(VENV)/installed
 	@rm -rf .cache/mutants; git clone --quiet . .cache/mutants
 	@export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; cd .cache/mutants; \
 	for module in $(MUTATED); do \
-		tests=$$(dirname $$module)/test_$$(basename $$module).py; \
-		sed "s|MODULE|bridge/$$module.py|; s|TESTS|tests/$$tests|" tests/mutation.toml >m.toml; \
+		folder=tests/$$(dirname $$module); own=$$folder/test_$$(basename $$module).py; \
+		sed "s|MODULE|bridge/$$module.py|; s|TESTS|$$own $$folder|" tests/mutation.toml >m.toml; \
 		rm -f m.sqlite; $(COSMIC)/cosmic-ray init m.toml m.sqlite || exit; \
+		$(COSMIC)/cr-filter-operators m.sqlite m.toml || exit; \
 		$(COSMIC)/cosmic-ray exec m.toml m.sqlite || exit; \
 		$(COSMIC)/cr-report --surviving-only --show-diff m.sqlite; \
 	done
