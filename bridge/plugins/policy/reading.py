@@ -29,8 +29,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from ...classes import frozen
+from ...protocol.limits import SCAN_NAMES
 from ...protocol.text import printable
-from ..esbuild.conversation import Conversation
+from ..esbuild.conversation import Conversation, LimitError
 from ..tree.tree import is_declaration_name
 from .rules import GLOBALS, RESERVED, STANDARD_NAMES, WRAPPED
 
@@ -252,7 +253,8 @@ async def read(
     :param in_thread: Calls what takes a while.
     :param is_mapped: Whether the answer is to have a source map, which takes a quarter
         more time.
-    :raise BundlerError: See ``Conversation.ask``.
+    :raise LimitError: It has too many names, each of which is a flag; see also
+        ``Conversation.ask``.
     """
     loader, content = LOADERS[suffix_of(source.name)], _strict(source.content)
     if _has_elements(source.name):
@@ -268,6 +270,8 @@ async def read(
     else:
         text = source.content.decode("utf-8", "replace")
     names = await in_thread(source.choose, text)
+    if len(names) > SCAN_NAMES:
+        raise LimitError("a source has more names than it may")
     flags = _marking(loader, mark, names, is_mapped)
     answer = await transform(bundler, content, flags)
     # Types may be no syntax for the bundler, and no bundle can have them.

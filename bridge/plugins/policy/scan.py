@@ -152,9 +152,14 @@ async def read_sources(
     """
     answers: dict[str, Answer] = {}
     verdicts: dict[str, list[Hit]] = {}
+    unread: list[str] = []
 
     async def ask(source: Source, is_mapped: bool) -> None:
-        answer = await read(bundler, source, mark, in_thread, is_mapped=is_mapped)
+        try:
+            answer = await read(bundler, source, mark, in_thread, is_mapped=is_mapped)
+        except LimitError:
+            unread.append(source.name)
+            raise
         answers[source.name] = answer
 
     left = list(sources)
@@ -163,8 +168,8 @@ async def read_sources(
         try:
             await together(ask(source, is_mapped) for source in left)
         except LimitError:
-            unread = next(one.name for one in left if one.name not in answers)
-            return {unread: [Hit(printable(unread), 1, TOO_COMPLEX)]}
+            name = unread[0]
+            return {name: [Hit(printable(name), 1, TOO_COMPLEX)]}
         for source in left:
             asked = source, answers[source.name], modules, mark
             found = await in_thread(output_hits, *asked)

@@ -16,7 +16,7 @@ from bridge.plugins.esbuild.executable import (
     Executable,
     HeldCopy,
 )
-from bridge.plugins.policy import scan
+from bridge.plugins.policy import reading, scan
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
 from bridge.protocol import limits
@@ -114,6 +114,15 @@ class BundlerTests(ScannerCase):
         self.write("b.ts", "x = " + ("(" * 90 + "\n") * 12_000)
         self.write("c.ts", "x = fetch(u)")
         self.assertEqual(await self.reports(), ["b.ts:1 too complex to check"])
+
+    async def test_attack_many_names(self) -> None:
+        """One with more names than anybody writes is not read, and it is named."""
+        for name in "adc":
+            self.write(f"{name}.ts", "let a = 1")
+        self.write("b.ts", "var a, b, c, d")
+        for most, hits in ((3, ["b.ts:1 too complex to check"]), (4, [])):
+            with mock.patch.object(reading, "SCAN_NAMES", most):
+                self.assertEqual(await self.reports(), hits)
 
     async def test_crash(self) -> None:
         """A bundler that crashes is no fault of a source."""
