@@ -214,8 +214,16 @@ class Journal:
             ) from None
 
     def tidy(self) -> None:
-        """Remove what a crash left while the journal was being written."""
-        self._path.with_name(self._path.name + ".tmp").unlink(missing_ok=True)
+        """
+        Remove what a crash left while the journal was being written.
+
+        :raise JournalError: It can't be removed.
+        """
+        left = self._path.with_name(self._path.name + ".tmp")
+        try:
+            left.unlink(missing_ok=True)
+        except OSError as e:
+            raise JournalError(f"{left} cannot be removed: {e.strerror}") from None
 
 
 def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:

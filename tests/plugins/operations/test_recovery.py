@@ -214,6 +214,10 @@ class RecoverTests(OperationTestCase):
         """A foreign journal, or something in the way, ends the start as it is."""
         self.interrupted_update()
         journal = self.bench.data.journal
+        left = journal.with_name("journal.tmp")
+        left.mkdir()
+        self.assertRaisesRegex(JournalError, f"{left} cannot be", self.recover)
+        left.rmdir()
         for spoil, why in (
             (lambda: self.bench.data.plugin("good").mkdir(), "in the way in plugins/"),
             (lambda: journal.write_text("{}"), "is not a journal of this version"),
