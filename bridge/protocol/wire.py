@@ -202,6 +202,10 @@ class BrokenRuleError(ValueError):
     """A field's rule was broken; the message is the rule, not the value."""
 
 
+class _WrongTypeError(BrokenRuleError):
+    """The value has another type than its field."""
+
+
 class _RuleDefectError(BaseException):
     """
     A rule raised something, which this holds: a bug of ours, not a refusal.
@@ -222,12 +226,12 @@ def camel(name: str) -> str:
     return head + "".join(map(str.title, rest))
 
 
-def _exactly(kind: type, also: type | None = None) -> Read:
+def _exactly(words: str, kind: type, also: type | None = None) -> Read:
     """Refuse what cattrs would coerce: ``1`` is not ``"1"``, ``True`` not ``1``."""
 
     def structure(value: Any, _: Any) -> Any:
         if type(value) is not kind and type(value) is not also:
-            raise TypeError
+            raise _WrongTypeError(f"must be {words}")
         return value
 
     return structure
@@ -241,9 +245,10 @@ def converter_of(spelling: Callable[[str], str]) -> Converter:
     :param spelling: From an attribute's name to the field's.
     """
     c = Converter()
-    for kind in (str, bool, int):
-        c.register_structure_hook(kind, _exactly(kind))
-    c.register_structure_hook(float, _exactly(float, int))
+    c.register_structure_hook(str, _exactly("a string", str))
+    c.register_structure_hook(bool, _exactly("true or false", bool))
+    c.register_structure_hook(int, _exactly("an integer", int))
+    c.register_structure_hook(float, _exactly("a number", float, int))
 
     def renamed(cls: type) -> dict[str, Any]:
         return {
@@ -264,18 +269,13 @@ def converter_of(spelling: Callable[[str], str]) -> Converter:
     c.register_unstructure_hook_factory(
         has, cache(lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls)))
     )
-    c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
+    # An object of JSON as it is, instead of a copy.
+    as_it_is = _exactly("an object", dict)
+    c.register_structure_hook_func(lambda kind: kind == dict[str, Any], as_it_is)
     c.register_structure_hook_factory(_of(list), lambda kind: _listed(c, kind))
     c.register_structure_hook_factory(_is_optional, lambda kind: _optional(c, kind))
     c.register_structure_hook_factory(_of(Annotated), lambda kind: _ruled(c, kind))
     return c
-
-
-def _object(value: Any, _: Any) -> dict[str, Any]:
-    """Accept an object of JSON as it is, instead of copying it."""
-    if type(value) is not dict:
-        raise TypeError
-    return value
 
 
 def _of(origin: Any) -> Callable[[Any], bool]:
@@ -293,8 +293,11 @@ def _listed(c: Converter, kind: Any) -> Read:
     def structure(value: Any, _: Any) -> Any:
         # cattrs would accept any iterable: a string as a list of characters.
         if type(value) is not list:
-            raise TypeError
-        return [inner(item, element) for item in value]
+            raise _WrongTypeError("must be a list")
+        try:
+            return [inner(item, element) for item in value]
+        except _WrongTypeError as e:
+            raise _WrongTypeError(f"each {e}") from None
 
     return structure
 
@@ -370,7 +373,8 @@ def _error_message(error: Exception, spelling: Callable[[str], str], own: bool) 
         return f"{name}: required"
     if isinstance(error, BrokenRuleError):
         return f"{name}: {error}"
-    return f"{name}: wrong type"
+    # What cattrs has met instead of one that it reads as a class or a mapping.
+    return f"{name}: must be an object"
 
 
 def _step(error: Exception, spelling: Callable[[str], str]) -> str:

@@ -278,7 +278,7 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     """
     fields = dict(values)
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
-        raise ConfigError(f"{_SCHEMA_FIELD}: wrong type")
+        raise ConfigError(f"{_SCHEMA_FIELD}: must be a string")
     try:
         profile = structure(fields, HostProfile, spelling=str, own=True)
     except BridgeError as e:

@@ -56,7 +56,7 @@ class OutboundTests(OutboundCase):
     def test_order(self) -> None:
         """Shape, URL, address, method, and then the rest."""
         bad: dict[str, Any] = {"method": "X", "headers": {"host": "x"}}
-        self.assertIn("type", self.message({**bad, "url": "x", "body": 1}))
+        self.assertIn("a string", self.message({**bad, "url": "x", "body": 1}))
         self.assertIn("url: must", self.message({**bad, "url": "x"}))
         local = self.message({**bad, "url": "http://127.0.0.1/"})
         self.assertIn("not a public address", local)

@@ -80,7 +80,7 @@ class SqlTests(ServiceCase):
             )
         message = self.refused(params=[1] * 65).message
         self.assertEqual(message, "params: at most 64 entries")
-        self.assertEqual(self.refused(params={}).message, "params: wrong type")
+        self.assertEqual(self.refused(params={}).message, "params: must be a list")
 
     def test_attack_paths(self) -> None:
         """A database is named by its alias; a path is no alias."""

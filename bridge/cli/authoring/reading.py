@@ -40,7 +40,7 @@ SHOWN_CHARACTERS: Final = 120
 _FILES: Final = "|".join(map(re.escape, (MANIFEST_FILE, SIGNATURE_FILE)))
 _PLACED: Final = re.compile(rf"\w+: (?P<file>{_FILES}):(?P<line>\d+):\d+ ")
 _FIELD: Final = re.compile(
-    rf"{Prefix.INVALID_ID}: |{Prefix.MANIFEST_INVALID}: (?P<field>[A-Za-z]+)(?:\[\])?: "
+    rf"{Prefix.INVALID_ID}: |{Prefix.MANIFEST_INVALID}: (?P<field>[A-Za-z]+): "
 )
 
 

@@ -193,7 +193,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
         why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
     if type(value.pop(SCHEMA_FIELD, "")) is not str:
-        raise _invalid(SCHEMA_FIELD, "wrong type")
+        raise _invalid(SCHEMA_FIELD, "must be a string")
     try:
         manifest = structure(value, Manifest)
     except BridgeError as e:

@@ -143,7 +143,7 @@ class QuotedTests(SynchronousTestCase):
                 "manifest_invalid: version: must be N.N.N",
                 r'plugin.json:3 "version": "\x1b1",',
             ),
-            ("manifest_invalid: tags[]: wrong type", 'plugin.json:4 "tags": [1]'),
+            ("manifest_invalid: tags: must be a list", 'plugin.json:4 "tags": [1]'),
             ("invalid_id: an id is short", 'plugin.json:2 "id": "demo",'),
         ):
             self.assertEqual(quoted(self.root, message), [line])

@@ -376,13 +376,13 @@ class UnusableTests(SignatureTestCase):
                 ({**FILE, field: one}, f"{not_usable}{field}: {rule}")
                 for field, rule, values in (
                     ("algorithm", "one of ed25519", ("ed448", "ED25519")),
-                    ("id", "wrong type", [1]),
+                    ("id", "must be a string", [1]),
                     ("publicKey", digits, ("a" * 63, "g" * 64, "٣" * 64)),
                     ("digest", digits, ("a" * 65, "a" * 63 + "\n")),
                     ("signature", "128 characters, matching [0-9A-Fa-f]+", [""]),
                     ("signedAt", "0 to 9223372036854775807", [-1]),
-                    ("signedAt", "wrong type", (1.5, True, "1", None)),
-                    ("version", "wrong type", (True, 1.0)),
+                    ("signedAt", "must be an integer", (1.5, True, "1", None)),
+                    ("version", "must be an integer", (True, 1.0)),
                 )
                 for one in values
             ),
