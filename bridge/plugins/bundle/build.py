@@ -231,7 +231,7 @@ class _BuildRun:
         }
         unreadable = {path for path, text in files.items() if not is_utf8(text)}
         self.sources = Sources(os.path.realpath(data.root), files, unreadable)
-        self.sources.check_above()
+        self.sources.check_places()
         return self.builder.executable()
 
     async def bundle(self, conversation: Conversation) -> None:

@@ -243,18 +243,27 @@ class Sources:
         except NotRegularError:
             raise BuildError(f"{shown(path)} is not a regular file") from None
 
-    def check_above(self) -> None:
+    def check_places(self) -> None:
         """
-        Check what the bundler reads in the directories above, too, and their names.
+        Check that the bundler finds each file by its name, and no packages of others.
 
-        :raise BuildError: Naming a package that another user may have written, or a
-            list of packages; or the bundler would read other names.
+        :raise BuildError: Naming a part of the data directory that is elsewhere, or
+            above it a package that another user may have written, or a list of
+            packages; or the bundler would read other names.
         """
         if os.sep == "/" and "\\" in self.root:
             raise BuildError(
                 f"the bundler reads each backslash in {shown(self.root)} as a slash; "
                 "choose another data directory"
             )
+        for name in (PLUGINS, HOST, TABLE_FILE):
+            place = os.path.join(self.root, name.partition("/")[0])
+            if os.path.realpath(place) != place:
+                raise BuildError(
+                    f"{shown(place)} is a symbolic link, and the bundler would know "
+                    "files by where it leads; mount the disk there, or choose another "
+                    "data directory"
+                )
         folders = (Path(self.root), *Path(self.root).parents)
         try:
             for folder in folders:

@@ -496,6 +496,17 @@ class PlantedTests(BuildCase):
         self.shop.plugin("aa")
         self.assertIn("reads each backslash in", await self.refusal())
 
+    async def test_links(self):
+        """A part of the data directory that is elsewhere is named."""
+        self.shop.plugin("aa")
+        for name in ("plugins", "host", "build"):
+            place = self.shop.data.root / name
+            moved = place.rename(place.with_name(f"{name}.elsewhere"))
+            place.symlink_to(moved)
+            self.assertIn(f"{place} is a symbolic link", await self.refusal())
+            place.unlink()
+            moved.rename(place)
+
 
 class BundlerEndTests(BuildCase):
     """Bundlers that misbehave; that none is left then, ``test_conversation`` has."""
