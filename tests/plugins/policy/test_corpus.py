@@ -53,6 +53,9 @@ class VerdictTests(SynchronousTestCase):
             self.assertTrue(0 < len(text) <= 120, (rule, len(text)))
             self.assertFalse(text.endswith("."), rule)
             self.assertFalse(text[0].isupper(), rule)
+            # A plugin of some hosts runs where there is none.
+            where = "createElement" not in text or "if there is a document" in text
+            self.assertTrue(where, rule)
 
     def test_places(self) -> None:
         """Refused and accepted snippets stand in directories of their own."""
