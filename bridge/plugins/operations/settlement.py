@@ -65,6 +65,8 @@ class Rebuild:
     Builds the bundle of the installed plugins, none of which changes meanwhile.
 
     :ivar _commit_lock: Held by each run; see ``Jobs``.
+    :ivar succeeded: Called after a build that was asked for has succeeded, with the
+        lock.
     :ivar owed: Why the bundle may be of other plugins than those installed now: the
         last build has failed.  Else empty.
     """
@@ -75,6 +77,7 @@ class Rebuild:
     _sink: EventSink
     _commit_lock: DeferredLock
     _clock: IReactorTime
+    succeeded: Callable[[], Awaitable[object]] | None = field(default=None, init=False)
     owed: str = field(default="", init=False)
     _tried_at: float = field(default=0.0, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
@@ -86,7 +89,7 @@ class Rebuild:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._runs = SharedRuns(self.build, self._commit_lock)
+        self._runs = SharedRuns(self._run, self._commit_lock)
 
     def ask(self, begun: Callable[[], object] = lambda: None) -> Deferred[Report]:
         """
@@ -134,6 +137,12 @@ class Rebuild:
         passed = self._clock.seconds() - self._tried_at
         if self.owed and passed >= BUILD_AGAIN_SECONDS:
             self.begin()
+
+    async def _run(self) -> Report:
+        report = await self.build()
+        if report.ok and self.succeeded is not None:
+            await self.succeeded()
+        return report
 
     async def build(self, *needed: str) -> Report:
         """
@@ -224,6 +233,10 @@ class InstalledSet(BuiltSet):
     _pending: Exchange | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
+
+    def __attrs_post_init__(self) -> None:
+        # What is not settled may have waited for a build.
+        self._rebuild.succeeded = self._settle_or_log
 
     async def begin(self, job: Job) -> None:
         """
@@ -393,17 +406,16 @@ class InstalledSet(BuiltSet):
                 "built; end that first",
             )
 
-    async def _settle_or_log(self, job: Job) -> None:
+    async def _settle_or_log(self, job: Job | None = None) -> None:
+        op = self._pending and self._pending.op
         try:
             await self.settle(job)
         except Exception as e:  # noqa: BLE001
-            # The next operation, or the next start, goes on with it.
+            # The next operation or build, or the next start, goes on with it.
             if (why := reason(e)) is None:
-                self._log.failure("{op} can't be settled yet", op=job.request.op)
+                self._log.failure("{op} can't be settled yet", op=op)
             else:
-                self._log.error(
-                    "{op} can't be settled yet: {why}", op=job.request.op, why=why
-                )
+                self._log.error("{op} can't be settled yet: {why}", op=op, why=why)
 
     async def _publish(self, job: Job | None) -> bool:
         """

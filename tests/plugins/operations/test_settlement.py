@@ -102,11 +102,14 @@ class BuildTests(SettlementTestCase):
         self.refused("install", url_of("fresh"))
 
     def test_restoring_build_that_fails(self) -> None:
-        """The first error is answered, and the next start is to build again."""
-        self.next_builds("no such module", "no bundler")
+        """The first error is answered; the next build that succeeds ends it."""
+        self.next_builds("no such module", "no bundler", "no bundler")
         self.assertEqual(self.error(self.ask("install", url_of("fresh"))), FAILED)
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertEqual(self.events[-2:], ["push build failed good", "answer"])
+        for left in (True, False):
+            self.successResultOf(self.bench.rebuild.ask())
+            self.assertEqual(self.state(), (*self.before[:3], left))
 
     def test_records_that_do_not_fit(self) -> None:
         """They are refused as the daemon's fault, and all is as it was."""
