@@ -262,11 +262,18 @@ export const pageScenarios = {
     link.become("waiting");
     link.become("detecting");
     equal([model.trouble, model.mustConnect], ["lost", false]);
+    link.answers.set("plugins/install", new Promise(() => undefined));
+    void model.operations.run("install", "x", {});
+    equal(model.carriesOn, true);
+    link.become("absent");
+    equal([model.trouble, model.carriesOn], ["absent", false]);
     link.become("waiting");
     link.become("connected");
     equal(model.trouble, "");
     equal(said.slice(1), [
       "The bridge isn't answering. If this lasts, restart it.",
+      "Connection lost. Trying again.",
+      "The bridge isn't running. Start it, then try again.",
       "Connection lost. Trying again.",
       "Connected.",
     ]);

@@ -116,6 +116,12 @@ export class PageModel {
     return this.#trouble;
   }
 
+  /** Whether what was begun here goes on meanwhile: not where no bridge runs. */
+  get carriesOn(): boolean {
+    const task = this.operations.tasks.at(-1);
+    return this.#trouble !== "absent" && task?.own === true && task.outcome === "";
+  }
+
   /** The state of the connection in a word or two. */
   get standingWords(): string {
     switch (this.link.state) {

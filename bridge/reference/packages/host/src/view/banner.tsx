@@ -112,8 +112,7 @@ function Frame(props: {
 }
 
 function TroubleBanner({ model }: ViewProps) {
-  const { trouble, link, operations } = model;
-  const task = operations.tasks.at(-1);
+  const { trouble, link } = model;
   return (
     <Frame
       id="trouble"
@@ -121,7 +120,7 @@ function TroubleBanner({ model }: ViewProps) {
       words={
         <Fragment>
           <p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>
-          {task?.own === true && task.outcome === "" ? (
+          {model.carriesOn ? (
             <p class="dim">What was begun carries on. Its result will show here.</p>
           ) : null}
         </Fragment>
