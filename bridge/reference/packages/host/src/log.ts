@@ -57,13 +57,8 @@ export class Log {
 
   /** A logger for a plugin, which has a share of the log; its id is the scope. */
   scope(id: string): Logger {
-    const add = (level: Level, message: string): void => this.#addFor(id, level, message);
-    return {
-      debug: (message) => add("debug", message),
-      info: (message) => add("info", message),
-      warn: (message) => add("warn", message),
-      error: (message) => add("error", message),
-    };
+    const adds = (level: Level) => (message: string) => this.#addFor(id, level, message);
+    return Object.fromEntries(LEVELS.map((level) => [level, adds(level)])) as unknown as Logger;
   }
 
   add(level: Level, scope: string, message: string): void {

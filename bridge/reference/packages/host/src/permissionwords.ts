@@ -17,6 +17,8 @@ export interface PermissionWords {
 /** The sentence below a list of permissions. */
 export const PERMISSIONS_FOOT = "The page checks these. Install only what you trust.";
 
+const LIKE_THE_APPS = "they can look like the app's own";
+
 /** Every permission of the reference profile. */
 export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   [
@@ -35,8 +37,8 @@ export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   ["sql", risk("Read the app's saved data", "all of it, but it can't change it")],
   ["gamelog", risk("Read the game log", "sees where you were and whom you met")],
   ["vrchat", risk("Use your VRChat session", "sees what your account sees, such as friends")],
-  ["context-menu", words("Add menu entries", "they can look like the app's own")],
-  ["routes", words("Add pages", "they can look like the app's own")],
+  ["context-menu", words("Add menu entries", LIKE_THE_APPS)],
+  ["routes", words("Add pages", LIKE_THE_APPS)],
   [
     "clipboard",
     risk("Use the clipboard", "reads what you copied, passwords too, and can replace it"),

@@ -2,6 +2,7 @@ import type { ListEntry } from "../../../client/src/index.js";
 import { ORDER, shownNames } from "../names.js";
 import type { PluginState } from "../pageruntime.js";
 import type { Stage } from "../plugins.js";
+import { WAITING_WORDS } from "./words.js";
 
 export type Status =
   | Stage
@@ -110,7 +111,7 @@ function leftRow(plugin: PluginState, known: boolean): Row {
 }
 
 const STAGES: { readonly [stage in Exclude<Stage, "stopped">]: string } = {
-  waiting: "Waiting for the bridge.",
+  waiting: WAITING_WORDS,
   starting: "Starting…",
   running: "Running.",
   failed: "Didn't start.",

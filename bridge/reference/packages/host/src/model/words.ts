@@ -158,6 +158,9 @@ function lookUp<Value>(table: { readonly [name: string]: Value }, name: string):
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
+/** What is shown for what the daemon has not answered yet. */
+export const WAITING_WORDS = "Waiting for the bridge.";
+
 /** What is wrong with the connection, in a sentence. */
 export const TROUBLE_WORDS = {
   absent: "The bridge isn't running. Start it, then try again.",

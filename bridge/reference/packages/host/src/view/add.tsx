@@ -10,7 +10,19 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, By, Details, Field, Reason, Title, submits, useAfter } from "./parts.js";
+import {
+  Actions,
+  Button,
+  ButtonLink,
+  By,
+  Details,
+  Field,
+  Reason,
+  Title,
+  focusOn,
+  submits,
+  useAfter,
+} from "./parts.js";
 import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -84,11 +96,11 @@ export function LookRefused(props: { readonly problem: Problem; readonly onAgain
     <div class="error stack tight" id="look-refused">
       <p>{problem.words}</p>
       <Reason>{problem.details}</Reason>
-      <div class="actions">
+      <Actions>
         <Button id="look-again" onPress={onAgain}>
           Look again
         </Button>
-      </div>
+      </Actions>
     </div>
   );
 }
@@ -178,7 +190,7 @@ export function AddView({ model }: ViewProps) {
 }
 
 function focusOnAddress(): void {
-  document.getElementById("install-url")?.focus();
+  focusOn("install-url");
 }
 
 interface PreviewProps extends ViewProps {
@@ -222,7 +234,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
       ) : (
         <p>You have {installed.version} already.</p>
       )}
-      <div class="actions">
+      <Actions>
         {installed === undefined ? (
           <Button
             id="install"
@@ -242,7 +254,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
           </ButtonLink>
         )}
         <Button onPress={onLeave}>Not now</Button>
-      </div>
+      </Actions>
       <Readme about={preview.about} />
       <Details>
         <p>

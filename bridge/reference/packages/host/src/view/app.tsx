@@ -14,7 +14,7 @@ import { ConnectView } from "./connect.js";
 import { Dialog } from "./dialog.js";
 import { KeysView } from "./keys.js";
 import { LogView } from "./logview.js";
-import { Button, ButtonLink, Title, useChanges } from "./parts.js";
+import { Actions, Button, ButtonLink, Title, useChanges } from "./parts.js";
 import { PermissionsView } from "./permissions.js";
 import { PluginView } from "./plugin.js";
 import { PluginListView } from "./pluginlist.js";
@@ -93,9 +93,9 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
       <section class="panel stack">
         <Title>Something went wrong</Title>
         <p>This can't be shown. The log has the details.</p>
-        <div class="actions">
+        <Actions>
           <Button onPress={this.props.model.reload}>Reload</Button>
-        </div>
+        </Actions>
       </section>
     ) : (
       this.props.children
@@ -266,9 +266,9 @@ function HomeView({ model, shown }: ViewProps & { readonly shown: boolean }) {
       {empty ? (
         <div class="stack">
           <p class="empty">No plugin shows anything here yet.</p>
-          <div class="actions">
+          <Actions>
             <ButtonLink href={fragmentOf({ view: "plugins" })}>See the plugins</ButtonLink>
-          </div>
+          </Actions>
         </div>
       ) : null}
       <div ref={place} />

@@ -10,7 +10,7 @@ import type { Task } from "../model/operations.js";
 import { clock, stepWords, TROUBLE_WORDS } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { StartCommand } from "./connect.js";
-import { Button, ButtonLink, Reason, useSeconds } from "./parts.js";
+import { Actions, Button, ButtonLink, Reason, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
 
@@ -105,7 +105,7 @@ function Frame(props: {
       ref={box}
     >
       <div class="what">{props.words}</div>
-      {props.children === undefined ? null : <div class="actions">{props.children}</div>}
+      {props.children === undefined ? null : <Actions>{props.children}</Actions>}
       {props.more}
     </div>
   );

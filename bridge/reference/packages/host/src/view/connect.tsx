@@ -5,10 +5,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { TROUBLE_WORDS } from "../model/words.js";
 import { readEndpoint } from "../preferences.js";
 import type { ViewProps } from "./app.js";
-import { Button, Copy, Details, Field, Title, submits, useAfter } from "./parts.js";
+import {
+  Actions,
+  Button,
+  Copy,
+  Details,
+  Field,
+  Title,
+  focusOn,
+  submits,
+  useAfter,
+} from "./parts.js";
 
 const START = "plugin-bridge run --host reference";
-const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
+const PRINT_TOKEN = `${START} --print-token`;
 // Such a page has no origin that the daemon answers.
 const FILE_WORDS = "A page that was opened as a file can't connect. Use its http address.";
 const PATIENCE_MILLISECONDS = 400;
@@ -46,11 +56,11 @@ export function ConnectView({ model }: ViewProps) {
         {words}
       </p>
       {link.state === "absent" || link.state === "waiting" ? (
-        <div class="actions">
+        <Actions>
           <Button id="retry" kind="primary" onPress={() => link.retry()}>
             {link.state === "absent" ? "Try again" : "Try now"}
           </Button>
-        </div>
+        </Actions>
       ) : null}
       {mayPair ? (
         <form ref={form} onSubmit={submits(pair)}>
@@ -138,7 +148,7 @@ export function Address({ model }: ViewProps) {
     );
     if (endpoint === undefined) {
       model.announcer.urgent("This isn't an address of this computer.");
-      document.getElementById("endpoint")?.focus();
+      focusOn("endpoint");
     } else {
       setAddress(endpoint);
       model.moveTo(endpoint);

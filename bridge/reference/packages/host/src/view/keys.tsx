@@ -7,9 +7,9 @@ import { useEffect } from "preact/hooks";
 import type { KeyEntry } from "../../../client/src/index.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
-import { day } from "../model/words.js";
+import { WAITING_WORDS, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, Title, nextTo } from "./parts.js";
+import { Actions, Button, Title, nextTo } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
 
 export function KeysView({ model }: ViewProps) {
@@ -25,7 +25,7 @@ export function KeysView({ model }: ViewProps) {
         Each plugin is signed with its author's key. You accepted these: what they sign installs
         without a question about the key.
       </p>
-      {keys === undefined ? <p>Waiting for the bridge.</p> : null}
+      {keys === undefined ? <p>{WAITING_WORDS}</p> : null}
       {keys?.length === 0 ? <p class="empty">No keys yet.</p> : null}
       <ul class="keys">
         {(keys ?? []).map((key) => (
@@ -47,7 +47,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: KeyEntry }) {
         Trusted since {day(trustedAt)}
         {names.length === 0 ? "" : `; ${signs} ${names.join(", ")}`}.
       </p>
-      <div class="actions">
+      <Actions>
         <Button
           kind="danger"
           name={`Forget the key ${keyId}`}
@@ -56,7 +56,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: KeyEntry }) {
         >
           Forget…
         </Button>
-      </div>
+      </Actions>
     </li>
   );
 }

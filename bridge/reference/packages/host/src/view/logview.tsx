@@ -11,7 +11,7 @@ import { type Line, filtered, lineText } from "../model/logbuffer.js";
 import type { PageModel } from "../model/model.js";
 import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, Copy, Field, Select, Title, useChanges } from "./parts.js";
+import { Actions, Button, Copy, Field, Select, Title, useChanges } from "./parts.js";
 
 const LEVEL_WORDS: { readonly [level in Level]: string } = {
   debug: "Everything",
@@ -52,7 +52,7 @@ export function LogView({ model }: ViewProps) {
         <Field id="log-find" type="search" label="Find" value={search} onValue={setSearch} />
       </div>
       <Lines lines={lines} none={all.length === 0 ? "Nothing yet." : "No line matches."} />
-      <div class="actions">
+      <Actions>
         <Button
           id="log-pause"
           onPress={() => setPaused(paused === undefined ? logBuffer.lines : undefined)}
@@ -79,7 +79,7 @@ export function LogView({ model }: ViewProps) {
         <Button id="diagnostics" onPress={() => void makeReport(model).then(setReport)}>
           Diagnostics…
         </Button>
-      </div>
+      </Actions>
       {report === "" ? null : <Report model={model} report={report} />}
     </section>
   );
@@ -146,9 +146,9 @@ function Report({ model, report }: ViewProps & { readonly report: string }) {
       <textarea id="report-text" aria-describedby="report-help" rows={12} readOnly ref={area}>
         {report}
       </textarea>
-      <div class="actions">
+      <Actions>
         <Copy text={report} announcer={model.announcer} name="Copy the diagnostics" />
-      </div>
+      </Actions>
     </div>
   );
 }

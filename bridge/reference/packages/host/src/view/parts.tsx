@@ -64,6 +64,26 @@ export function Button({ children, onPress, kind, off, id, name }: ButtonProps) 
   );
 }
 
+/** Give the focus to what has this id. */
+export function focusOn(id: string): void {
+  document.getElementById(id)?.focus();
+}
+
+/** Buttons in a row. */
+export function Actions({ children }: { readonly children: ComponentChildren }) {
+  return <div class="actions">{children}</div>;
+}
+
+/** Parts that belong together, below what they are. */
+export function Group({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="stack tight">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
 /** A link to another part of the page, which looks like a button. */
 export function ButtonLink(props: {
   readonly href: string;
@@ -337,7 +357,7 @@ export function StartStopped(props: {
 }) {
   const { model, row, id } = props;
   return isToStart(row) ? (
-    <div class="actions">
+    <Actions>
       <Button
         id={id}
         name={`Start ${row.name}`}
@@ -346,7 +366,7 @@ export function StartStopped(props: {
       >
         Start
       </Button>
-    </div>
+    </Actions>
   ) : null;
 }
 

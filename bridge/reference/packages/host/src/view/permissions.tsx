@@ -7,6 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Grant } from "../grants.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf, pluginRoute } from "../model/navigation.js";
+import { WAITING_WORDS } from "../model/words.js";
 import { useOf, wordsOf } from "../permissionwords.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, Title, nextTo } from "./parts.js";
@@ -30,7 +31,7 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
       <Title>Permissions of {name}</Title>
       <AskAgain model={model} row={{ id, name }} />
       {manifest === undefined ? (
-        <p>Waiting for the bridge.</p>
+        <p>{WAITING_WORDS}</p>
       ) : (
         <Wants
           manifest={manifest}

@@ -7,9 +7,22 @@ import { hostAndPath } from "../model/address.js";
 import type { PageModel } from "../model/model.js";
 import { type PluginPage, fragmentOf, pluginRoute } from "../model/navigation.js";
 import { type Row, versionAndWords } from "../model/rows.js";
-import { count, day } from "../model/words.js";
+import { WAITING_WORDS, count, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Reason, StartStopped, Title, nextTo } from "./parts.js";
+import {
+  Actions,
+  AskAgain,
+  Button,
+  ButtonLink,
+  By,
+  Copy,
+  Details,
+  Outside,
+  Reason,
+  StartStopped,
+  Title,
+  nextTo,
+} from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 
 interface PluginProps extends ViewProps {
@@ -89,7 +102,7 @@ function Missing({ model }: ViewProps) {
     <section class="stack">
       <Back />
       <Title>{waits ? "A plugin" : "Not here"}</Title>
-      <p>{waits ? "Waiting for the bridge." : "This plugin isn't installed."}</p>
+      <p>{waits ? WAITING_WORDS : "This plugin isn't installed."}</p>
     </section>
   );
 }
@@ -116,7 +129,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
   const page = (name: PluginPage): string => fragmentOf(pluginRoute(id, name));
   const update = model.catalog.update(id);
   return (
-    <div class="actions">
+    <Actions>
       {update === undefined ? null : (
         <ButtonLink id="see-update" kind="primary" href={page("update")}>
           Update…
@@ -134,7 +147,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
           Uninstall…
         </Button>
       )}
-    </div>
+    </Actions>
   );
 }
 

@@ -4,8 +4,20 @@ import { useState } from "preact/hooks";
 
 import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { type Row, matching, versionAndWords } from "../model/rows.js";
+import { WAITING_WORDS } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, Field, Select, StartStopped, Switch, Title } from "./parts.js";
+import {
+  Actions,
+  AskAgain,
+  Button,
+  ButtonLink,
+  Field,
+  Select,
+  StartStopped,
+  Switch,
+  Title,
+  focusOn,
+} from "./parts.js";
 
 const FEW = 6;
 
@@ -39,17 +51,17 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
             {rows.length === 0 ? emptyWords(model) : `Nothing matches “${search || tag}”.`}
           </p>
           {rows.length === 0 ? null : (
-            <div class="actions">
+            <Actions>
               <Button
                 onPress={() => {
                   setSearch("");
                   setTag("");
-                  document.getElementById("search")?.focus();
+                  focusOn("search");
                 }}
               >
                 Clear
               </Button>
-            </div>
+            </Actions>
           )}
         </div>
       )}
@@ -59,7 +71,7 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
 
 function emptyWords({ catalog, link }: ViewProps["model"]): string {
   return catalog.entries === undefined && link.state !== "connected"
-    ? "Waiting for the bridge."
+    ? WAITING_WORDS
     : "No plugins yet.";
 }
 

@@ -12,7 +12,16 @@ import { problemOf } from "../../../api/src/settingrules.js";
 import { type Saving, changesOf, readValue } from "../pagesettings.js";
 import type { Values } from "../settings.js";
 import type { ViewProps } from "./app.js";
-import { Button, Field, Select, Switch, Title, submits } from "./parts.js";
+import {
+  Actions,
+  Button,
+  Field,
+  Select,
+  Switch,
+  Title,
+  focusOn,
+  submits,
+} from "./parts.js";
 import { Back } from "./plugin.js";
 import { PluginSwitch } from "./pluginlist.js";
 
@@ -101,7 +110,7 @@ function Form({ model, id, schema, off }: FormProps) {
     const wrong = schema.find(({ key }) => key in found);
     if (wrong !== undefined) {
       announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
-      document.getElementById(`setting-${wrong.key}`)?.focus();
+      focusOn(`setting-${wrong.key}`);
     } else if (saving.outcome === "not-saved") {
       say([`Couldn't save: ${saving.labels.join(", ")}.`, "error"]);
     } else {
@@ -143,7 +152,7 @@ function Form({ model, id, schema, off }: FormProps) {
           onValue={(value) => change(field, value)}
         />
       ))}
-      <div class="actions">
+      <Actions>
         <button type="submit" class="primary" id="save" aria-disabled={off || !dirty}>
           Save
         </button>
@@ -154,7 +163,7 @@ function Form({ model, id, schema, off }: FormProps) {
         <p id="said" class={look} role="status" dir="auto">
           {words}
         </p>
-      </div>
+      </Actions>
     </form>
   );
 }

@@ -7,10 +7,10 @@ import { useEffect, useState } from "preact/hooks";
 import type { Target } from "../../../client/src/index.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
-import { explain } from "../model/words.js";
+import { WAITING_WORDS, explain } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Address } from "./connect.js";
-import { Button, ButtonLink, Switch, Title } from "./parts.js";
+import { Actions, Button, ButtonLink, Group, Switch, Title } from "./parts.js";
 
 export function SettingsView({ model }: ViewProps) {
   return (
@@ -19,12 +19,11 @@ export function SettingsView({ model }: ViewProps) {
       <Connection model={model} />
       <UpdateCheck model={model} />
       <Notifications model={model} />
-      <div class="stack tight">
-        <h3>Authors' keys</h3>
-        <div class="actions">
+      <Group title="Authors' keys">
+        <Actions>
           <ButtonLink href={fragmentOf({ view: "keys" })}>See the keys</ButtonLink>
-        </div>
-      </div>
+        </Actions>
+      </Group>
     </section>
   );
 }
@@ -32,13 +31,12 @@ export function SettingsView({ model }: ViewProps) {
 function Connection({ model }: ViewProps) {
   const { link } = model;
   return (
-    <div class="stack tight">
-      <h3>Connection</h3>
+    <Group title="Connection">
       <p id="bridge-version">
         {model.standingWords.replace("…", "")}.
         {link.version === "" ? "" : ` The bridge is version ${link.version}.`}
       </p>
-      <div class="actions">
+      <Actions>
         <Button
           id="recheck"
           onPress={() => {
@@ -51,9 +49,9 @@ function Connection({ model }: ViewProps) {
         <Button id="unpair" onPress={() => model.unpair()}>
           Use another code
         </Button>
-      </div>
+      </Actions>
       <Address model={model} />
-    </div>
+    </Group>
   );
 }
 
@@ -64,8 +62,7 @@ function UpdateCheck({ model }: ViewProps) {
     void model.saved(state.setChecksDaily(on), done, "Nothing changed.");
   };
   return (
-    <div class="stack tight">
-      <h3>Updates</h3>
+    <Group title="Updates">
       <div class="row">
         <p>Look for updates once a day</p>
         <Switch
@@ -76,7 +73,7 @@ function UpdateCheck({ model }: ViewProps) {
           onChange={change}
         />
       </div>
-    </div>
+    </Group>
   );
 }
 
@@ -95,16 +92,15 @@ function Notifications({ model }: ViewProps) {
     }
   }, [connected]);
   return (
-    <div class="stack tight">
-      <h3>Notifications</h3>
-      {targets === undefined ? <p>Waiting for the bridge.</p> : null}
+    <Group title="Notifications">
+      {targets === undefined ? <p>{WAITING_WORDS}</p> : null}
       {targets?.length === 0 ? <p class="empty">There is nowhere to show any.</p> : null}
       <ul class="targets">
         {(targets ?? []).map((target) => (
           <TargetRow key={target.name} model={model} target={target} />
         ))}
       </ul>
-    </div>
+    </Group>
   );
 }
 

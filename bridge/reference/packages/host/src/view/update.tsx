@@ -11,7 +11,7 @@ import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { riskyFirst, wordsOf } from "../permissionwords.js";
 import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
-import { Button, Details, Title } from "./parts.js";
+import { Actions, Button, Details, Title } from "./parts.js";
 import { Back } from "./plugin.js";
 import { Want } from "./wants.js";
 
@@ -73,7 +73,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
       <ChangeList changes={preview.changes} />
       {preview.key.trusted ? null : <Signer model={model} preview={preview} />}
       {preview.changelog === undefined ? null : <WhatChanged changelog={preview.changelog} />}
-      <div class="actions">
+      <Actions>
         <Button
           id="update-now"
           kind="primary"
@@ -86,7 +86,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
           Skip
         </Button>
         <Button onPress={onLeave}>Not now</Button>
-      </div>
+      </Actions>
       <Details>
         <p>
           Commit <code>{commit}</code>

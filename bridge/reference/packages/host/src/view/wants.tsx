@@ -5,6 +5,7 @@ import { type ComponentChildren, h } from "preact";
 
 import type { Manifest } from "../manifest.js";
 import { PERMISSIONS_FOOT, riskyFirst, wordsOf } from "../permissionwords.js";
+import { Group } from "./parts.js";
 
 /** One permission: what it lets a plugin do, what that means, and what it is about. */
 export function Want(props: {
@@ -51,8 +52,7 @@ export function Wants({ manifest, more }: WantsProps) {
   }
   const group = (title: string, those: readonly string[]) =>
     those.length === 0 ? null : (
-      <div class="stack tight">
-        <h3>{title}</h3>
+      <Group title={title}>
         <ul class="stack tight">
           {riskyFirst(those).map((permission) => (
             <Want key={permission} permission={permission} names={namesUnder(permission, manifest)}>
@@ -60,7 +60,7 @@ export function Wants({ manifest, more }: WantsProps) {
             </Want>
           ))}
         </ul>
-      </div>
+      </Group>
     );
   return (
     <div class="stack">
