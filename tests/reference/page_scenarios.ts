@@ -749,6 +749,22 @@ export const pageScenarios = {
     model.logBuffer.keep();
   },
 
+  /** What one plugin logs pushes no line of another out, nor over a reload. */
+  test_attack_flood_of_lines() {
+    const session = new Memory();
+    const { log, logBuffer } = openPage(session).model;
+    const ofMost = (lines: readonly { scope: string }[]): [string | undefined, number] =>
+      [lines[0]?.scope, lines.length];
+    log.add("error", "bio", "important");
+    Array.from({ length: 5_000 }, (_, n) => log.add("info", n % 3 ? "loud" : "noisy", `${n}`));
+    equal(ofMost(logBuffer.lines), ["bio", 500]);
+    equal(logBuffer.lines.at(-1)?.message, "4999");
+    logBuffer.keep();
+    equal(ofMost(openPage(session).model.logBuffer.lines), ["bio", 200]);
+    Array.from({ length: 600 }, (_, n) => log.add("info", `scope-${n}`, ""));
+    equal(ofMost(logBuffer.lines), ["scope-100", 500]);
+  },
+
   /** Unsaved settings are left only after a question. */
   async unsaved_changes_hold_the_page() {
     const { model, bar } = await connectedPage();

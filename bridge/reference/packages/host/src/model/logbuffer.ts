@@ -18,7 +18,7 @@ export interface LineFilter {
   readonly search: string;
 }
 
-/** The newest lines of the page's log and of the daemon's. */
+/** The newest lines of the page's log and of the daemon's, with a share for each scope. */
 export class LogBuffer {
   readonly changed = new Signal();
   #lines: readonly Line[] = [];
@@ -37,7 +37,8 @@ export class LogBuffer {
 
   /** The page is being left: keep the newest lines for the next one. */
   keep(): void {
-    const lines = this.#lines.slice(-KEPT_OVER_RELOAD).map(({ number: _, ...record }) => record);
+    const kept = shared(this.#lines, KEPT_OVER_RELOAD);
+    const lines = kept.map(({ number: _, ...record }) => record);
     try {
       this.#store.setItem(KEPT_KEY, JSON.stringify(lines));
     } catch {
@@ -47,18 +48,32 @@ export class LogBuffer {
 
   #add(record: LogRecord): void {
     this.#number += 1;
-    this.#lines = [...this.#lines.slice(1 - KEPT_LINES), { ...record, number: this.#number }];
+    const lines = [...this.#lines, { ...record, number: this.#number }];
+    // Not for each line, of which there may be thousands in a second.
+    this.#lines = lines.length > 2 * KEPT_LINES ? shared(lines, KEPT_LINES) : lines;
   }
 
   /** The oldest first. */
   get lines(): readonly Line[] {
-    return this.#lines;
+    return shared(this.#lines, KEPT_LINES);
   }
 
   clear(): void {
     this.#lines = [];
     this.changed.emit();
   }
+}
+
+/** At most so many of the lines; the scopes that have most give up their oldest. */
+function shared(lines: readonly Line[], most: number): readonly Line[] {
+  const counts = new Map<string, number>();
+  const counted = [...lines].reverse().map((line) => {
+    const count = (counts.get(line.scope) ?? 0) + 1;
+    counts.set(line.scope, count);
+    return { line, count };
+  });
+  const kept = counted.sort((one, other) => one.count - other.count).slice(0, most);
+  return kept.map(({ line }) => line).sort((one, other) => one.number - other.number);
 }
 
 function readLines(kept: string): readonly LogRecord[] {
