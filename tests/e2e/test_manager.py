@@ -262,6 +262,12 @@ class ManagerTests(ClassFixtureCase):
         self.audit("changed")
         browser.click("#reload")
         browser.until_text("#plugin-words", "1.2.0")
+        hosts = [f"site-{number}.example" for number in range(12)]
+        fixture.publish("bio-updater", seed=OTHER_SEED, version="1.3.0", hosts=hosts)
+        fixture.go("/plugins/bio-updater/update")
+        self.shows("#update-found", "Signed with another key than before.", "other-key")
+        self.assertEqual(browser.text("#changes").count("New"), 1)
+        fixture.go("/plugins/bio-updater")
 
     def remove(self) -> None:
         """Removing asks twice, and the focus goes to what is left."""

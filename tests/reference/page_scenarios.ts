@@ -3,7 +3,12 @@
 import type { ListEntry } from "../../bridge/reference/packages/client/src/index.js";
 import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/model/address.js";
 import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/model/diagnostics.js";
-import { type Preview, entriesOf, gains } from "../../bridge/reference/packages/host/src/model/entries.js";
+import {
+  type Preview,
+  changesKey,
+  entriesOf,
+  gains,
+} from "../../bridge/reference/packages/host/src/model/entries.js";
 import { filtered, lineText } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
@@ -221,6 +226,9 @@ export const pageScenarios = {
     for (const kind of kinds) {
       equal([changes(kind, ["y"]), changes(kind, [])], [true, false]);
     }
+    const signed = (keyId: string): boolean =>
+      changesKey({ installed: { keyId }, key: { keyId: "b" } } as Preview);
+    equal([signed("a"), signed("b"), signed("")], [true, false, false]);
   },
 
   /** Failures and steps are reported in plain words, with the rest as details. */

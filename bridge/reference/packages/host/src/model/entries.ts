@@ -43,3 +43,8 @@ export function entriesOf({ plugins, broken }: Result<"plugins/list">): readonly
 export function gains(changes: Differences): boolean {
   return Object.values(changes).some(({ gained }) => gained.length > 0);
 }
+
+/** Whether an update is signed with another key than the installed version. */
+export function changesKey({ installed, key }: Pick<Preview, "installed" | "key">): boolean {
+  return ![undefined, "", key.keyId].includes(installed?.keyId);
+}

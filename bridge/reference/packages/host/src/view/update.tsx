@@ -5,7 +5,7 @@ import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { Changelog, Differences } from "../../../client/src/index.js";
-import { type Preview, gains } from "../model/entries.js";
+import { type Preview, changesKey, gains } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf, pluginRoute } from "../model/navigation.js";
 import { riskyFirst, wordsOf } from "../permissionwords.js";
@@ -13,7 +13,7 @@ import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
 import { Actions, Button, Details, Title } from "./parts.js";
 import { Back } from "./plugin.js";
-import { Want } from "./wants.js";
+import { Names, Want } from "./wants.js";
 
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
@@ -57,6 +57,7 @@ interface FoundProps extends ViewProps {
 function Found({ model, id, preview, onLeave }: FoundProps) {
   const { installed, manifest, commit } = preview;
   const before = installed?.version ?? "";
+  const isOtherKey = changesKey(preview);
   if (installed !== undefined && installed.commit === commit) {
     return <p id="nothing-new">{before} is the newest there is.</p>;
   }
@@ -70,8 +71,13 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
           {manifest.version} asks for more. {before} runs on until you agree.
         </p>
       ) : null}
+      {isOtherKey ? (
+        <p class="warn">
+          Signed with another key than before. Update only if the author announced it.
+        </p>
+      ) : null}
+      {preview.key.trusted && !isOtherKey ? null : <Signer model={model} preview={preview} />}
       <ChangeList changes={preview.changes} />
-      {preview.key.trusted ? null : <Signer model={model} preview={preview} />}
       {preview.changelog === undefined ? null : <WhatChanged changelog={preview.changelog} />}
       <Actions>
         <Button
@@ -100,7 +106,7 @@ function run(model: PageModel, id: string, preview: Preview): Promise<void> {
   return model.showAfter(model.update(id, preview), pluginRoute(id));
 }
 
-const KINDS = { hosts: "Site", actions: "Action", events: "Event" } as const;
+const KINDS = { hosts: "Sites", actions: "Actions", events: "Events" } as const;
 
 function ChangeList({ changes }: { readonly changes: Differences }) {
   const { permissions, optionalPermissions } = changes;
@@ -110,31 +116,30 @@ function ChangeList({ changes }: { readonly changes: Differences }) {
     ...lostPermissions.map((permission) => wordsOf(permission).label),
     ...kinds.flatMap((kind) => changes[kind].lost),
   ];
+  const gained = ({ gained: those }: Differences["hosts"], words: string) =>
+    riskyFirst(those).map((permission) => (
+      <Want key={permission} permission={permission}>
+        <p class="tag">{words}</p>
+      </Want>
+    ));
   if (!gains(changes) && lost.length === 0) {
     return <p class="dim">It asks for nothing new.</p>;
   }
   return (
     <ul class="stack tight" id="changes">
-      {riskyFirst(permissions.gained).map((permission) => (
-        <Want key={permission} permission={permission}>
-          <p class="tag">New</p>
-        </Want>
-      ))}
-      {riskyFirst(optionalPermissions.gained).map((permission) => (
-        <Want key={permission} permission={permission}>
-          <p class="tag">New, when used</p>
-        </Want>
-      ))}
-      {kinds.flatMap((kind) =>
-        changes[kind].gained.map((name) => (
-          <li class="want" key={`${kind} ${name}`}>
+      {gained(permissions, "New")}
+      {gained(optionalPermissions, "New, when used")}
+      {kinds
+        .filter((kind) => changes[kind].gained.length > 0)
+        .map((kind) => (
+          <li class="want" key={kind}>
             <p>
-              <strong>{KINDS[kind]}</strong> <code>{name}</code>
+              <strong>{KINDS[kind]}</strong>
             </p>
+            <Names names={changes[kind].gained} />
             <p class="tag">New</p>
           </li>
-        )),
-      )}
+        ))}
       {lost.length === 0 ? null : <li class="want dim">No longer: {lost.join(", ")}</li>}
     </ul>
   );

@@ -13,7 +13,6 @@ export function Want(props: {
   readonly names?: readonly string[];
   readonly children?: ComponentChildren;
 }) {
-  const names = props.names ?? [];
   const words = wordsOf(props.permission);
   return (
     <li class="want" data-risky={words.risky}>
@@ -21,15 +20,20 @@ export function Want(props: {
         {words.risky ? <span class="mark" role="img" aria-label="Important" /> : null}
         <strong>{words.label}</strong>: {words.meaning}.
       </p>
-      {names.length === 0 ? null : (
-        <p class="names">
-          {names.map((name) => (
-            <code key={name}>{name}</code>
-          ))}
-        </p>
-      )}
+      <Names names={props.names ?? []} />
       {props.children}
     </li>
+  );
+}
+
+/** What a permission is about; nothing when that is nothing. */
+export function Names({ names }: { readonly names: readonly string[] }) {
+  return names.length === 0 ? null : (
+    <p class="names">
+      {names.map((name) => (
+        <code key={name}>{name}</code>
+      ))}
+    </p>
   );
 }
 
