@@ -183,6 +183,7 @@ class CandidateFetcher:
     ) -> Candidate:
         job.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, tree, self._trees.profile)
+        job.about = f"{manifest.id} {manifest.version}"
         job.reached(Step.POLICY, "Scanning the sources")
         await self._scan(job, tree)
         job.reached(Step.SIGNATURE, "Verifying the author's signature")

@@ -138,6 +138,7 @@ class Job:
     :ivar started_at: Milliseconds since the epoch.
     :ivar why_stopped: What its callers are refused with, once it has to end.
     :ivar clones: Trees that are to be removed unless it is done.
+    :ivar about: The plugin's id and version, once they are known.
     :ivar step: The last step it has reached.
     :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
@@ -153,6 +154,7 @@ class Job:
     started_at: int = 0
     why_stopped: BridgeError | None = None
     clones: list[Path] = field(factory=list)
+    about: str = ""
     step: Step = Step.AWAITING_CONFIRMATION
     failed_at: Step | None = None
     message: str = ""
@@ -169,6 +171,12 @@ class Job:
     def cancellable(self) -> bool:
         """Whether it can still be cancelled."""
         return not (self._committing or self.why_stopped or self.outcome)
+
+    @property
+    def what(self) -> str:
+        """Name it for the log."""
+        about = self.about or self.request.plugin_id
+        return f"{self.request.op} of {about}" if about else str(self.request.op)
 
     @property
     def outcome(self) -> End | None:
@@ -381,21 +389,25 @@ class Jobs:
         known = self.find(request)
         if known is not None:
             return known.join()
-        self._refuse_more(request.caller)
+        self._refuse_more(request)
         job = Job(request, watch or self._watch, self._name(), self.now_ms())
         self._jobs.append(job)
         answer: Deferred[T] = job.join()
         Deferred.fromCoroutine(self._carry_out(job, body))
         return answer
 
-    def _refuse_more(self, caller: Holder | None) -> None:
+    def _refuse_more(self, request: Request) -> None:
         if self._closing:
             raise shutting_down()
-        own = sum(job.request.caller is caller for job in self._jobs)
+        if request.op is Operation.BUILD:
+            return  # of those, all that are asked for meanwhile become one
+        requests = [job.request for job in self._jobs]
+        callers = [one.caller for one in requests if one.op is not Operation.BUILD]
+        own = sum(caller is request.caller for caller in callers)
         whose = ""
-        if caller is not None and own >= limits.OPERATIONS_UNDER_WAY_PER_CALLER:
+        if request.caller is not None and own >= limits.OPERATIONS_UNDER_WAY_PER_CALLER:
             whose = f"{own} plugin operations of this page"
-        elif len(self._jobs) >= limits.OPERATIONS_UNDER_WAY:
+        elif len(callers) >= limits.OPERATIONS_UNDER_WAY:
             whose = f"{limits.OPERATIONS_UNDER_WAY} plugin operations"
         if whose:
             raise unavailable(f"{whose} are under way; wait for one to end")
@@ -407,7 +419,7 @@ class Jobs:
     async def _carry_out(self, job: Job, body: Callable[..., Awaitable[T]]) -> None:
         try:
             job.result = await body(job, *job.request.subject)
-            self._log.info("{op} is done", op=job.request.op)
+            self._log.info("{what} is done", what=job.what)
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
             forget_traceback(e)
@@ -429,16 +441,16 @@ class Jobs:
 
     def _refusal(self, job: Job, error: Exception) -> BridgeError:
         step = job.failed_at or job.step
-        where: dict[str, Any] = {"op": job.request.op, "step": step}
+        where: dict[str, Any] = {"what": job.what, "step": step}
         refusal = job.why_stopped or error
         if not isinstance(refusal, BridgeError):
             undone, because = f"the {step} step failed and was undone", reason(error)
             if because is None:
-                self._log.failure("{op} failed at {step}", **where)
+                self._log.failure("{what} failed at {step}", **where)
                 return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
             refusal = BridgeError(Code.INTERNAL, f"{undone}: {because}")
         log = self._log.error if refusal.code == Code.INTERNAL else self._log.warn
-        log("{op} ended at {step}: {reason}", reason=refusal.message, **where)
+        log("{what} ended at {step}: {reason}", reason=refusal.message, **where)
         return refusal
 
     def recent(self) -> list[Job]:

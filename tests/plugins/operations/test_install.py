@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from twisted.logger import capturedLogs, formatEvent
+
 from bridge.approval.prompts import denied
 from bridge.plugins.installed.records import KEYS, MARKS, RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure
@@ -73,7 +75,9 @@ class InstallTests(InstallTestCase):
         self.assertEqual(entry, self.bench.entry("good"))
         self.assertEqual(values[MARKS], {"good": {KEY: NOW}})
         self.assertEqual(values[KEYS][KEY]["plugins"], ["good"])
-        self.done("install", url_of("other"))
+        with capturedLogs() as logs:
+            self.done("install", url_of("other"))
+        self.assertIn("install of other 1.0.0 is done", map(formatEvent, logs))
         keys = self.bench.store.entries(KEYS)
         self.assertEqual(keys[KEY]["plugins"], ["good", "other"])
 
