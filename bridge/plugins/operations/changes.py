@@ -146,7 +146,7 @@ class PluginChanges(PluginOperations):
                 return record
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
-                f"{plugin_id} is installed; uninstall it first",
+                f"{plugin_id} is installed; update or uninstall it",
             )
         # What an earlier operation has left is taken away before the move.
         if in_place and plugin_id not in self._trees.unsettled:

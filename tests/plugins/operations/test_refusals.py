@@ -104,7 +104,7 @@ class InstallRefusals(RefusalTestCase):
             checked,
         )
         self.commit(RECORD.put("good"))
-        installed = "already_installed: good is installed; uninstall it first"
+        installed = "already_installed: good is installed; update or uninstall it"
         self.refuse(GOOD, installed, checked)
         self.done("uninstall", "good")
         self.done("install", GOOD)
@@ -130,7 +130,7 @@ class InstallRefusals(RefusalTestCase):
         self.start()
         found = self.refused("install", GOOD, self.bench.pin_of("good"))
         self.assertEqual(
-            found, "already_installed: good is installed; uninstall it first"
+            found, "already_installed: good is installed; update or uninstall it"
         )
         self.assertEqual(self.events, ["answer"])
 
