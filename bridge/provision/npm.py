@@ -111,7 +111,7 @@ class NpmPackage:
         except SetupError as e:
             raise SetupError(
                 f"there is no {self.part}, and {e}; where npm works, run npm pack "
-                f"{self.spec}, and give this setup {self.file} with --{self.part}"
+                f"{self.spec}, and here plugin-bridge setup --{self.part} {self.file}"
             ) from None
         return self.verified(packed)
 
@@ -133,7 +133,7 @@ def unpacked(package: bytes) -> Iterator[tuple[str, bytes]]:
 def _pack(spec: str) -> bytes:
     npm = shutil.which("npm")
     if npm is None:
-        raise SetupError("there is no npm to download it")
+        raise SetupError("there is no npm to download it: install npm, and try again")
     _remove_left()
     with TemporaryDirectory(prefix=_PREFIX) as directory:
         # Else npm would leave a cache in the home of somebody who may never use it, and

@@ -120,7 +120,8 @@ def install_service(data: DataDir, options: Sequence[str]) -> str:
     running = holder(data.lock)
     if running is not None and running != _main_pid():
         raise SetupError(
-            f"--service: a daemon uses {data.root} (process {running}); stop it first"
+            f"--service: a daemon uses {data.root} (process {running}); stop it first: "
+            f"kill {running}"
         )
     # Without a session's systemd, what is written here could not be removed either.
     _systemctl("show-environment")

@@ -167,8 +167,8 @@ class FindingTests(SourceCase):
     def test_npm_that_fails(self):
         """Whatever is wrong with npm, what to run elsewhere is reported."""
         help_text = (
-            f"where npm works, run npm pack {self.pin.name}@0.28.2, and give this "
-            f"setup esbuild-{self.pin.platform}-0.28.2.tgz with --bundler"
+            f"where npm works, run npm pack {self.pin.name}@0.28.2, and here "
+            f"plugin-bridge setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
         )
         environ = self.npm("exit 1")
         late = subprocess.TimeoutExpired("npm", 120)
@@ -186,7 +186,7 @@ class FindingTests(SourceCase):
             (self.root / "npm").write_text(script)
             found[self.refused(self.find, environ)] = why
         missing = self.refused(self.find, {"PATH": "/nowhere"})
-        found[missing] = "there is no npm to download it"
+        found[missing] = "there is no npm to download it: install npm, and try again"
         for reported, why in found.items():
             self.assertEqual(reported, f"there is no bundler, and {why}; {help_text}")
 

@@ -117,7 +117,7 @@ class ServiceTests(SystemctlCase):
     def test_running_daemon(self) -> None:
         """A daemon that is not the service has to be stopped first."""
         started = self.begin(self.place, as_service=False)
-        self.assertIn(f"(process {started.pid}); stop it first", self.refused())
+        self.assertIn(f"); stop it first: kill {started.pid}", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         (self.fake / "pid").write_text(f"{started.pid}\n")
         service.install_service(self.place.data, self.options)

@@ -149,7 +149,7 @@ def remove(place: Paths, yes: bool) -> None:
     running = holder(place.data.lock)
     if running is not None and not service:
         why = f"a daemon uses {place.data.root} (process {running}); stop it first"
-        raise CommandError(why)
+        raise CommandError(f"{why}: kill {running}")
     lines = [f"the service {UNIT}"] * service + [*map(str, published(place))]
     lines += [str(place.data.root)] * place.data.root.exists()
     if not lines:

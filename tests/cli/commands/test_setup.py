@@ -178,7 +178,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
     def test_running_daemon(self) -> None:
         """A daemon that is not the service is not stopped; nothing goes."""
         started = self.begin(self.place, as_service=False)
-        self.assert_nothing_removed(f"(process {started.pid}); stop it first", "--yes")
+        self.assert_nothing_removed(f"); stop it first: kill {started.pid}", "--yes")
         self.assertIsNone(started.poll())
 
     def test_service_of_another_directory(self) -> None:
