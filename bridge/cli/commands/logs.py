@@ -63,7 +63,8 @@ def logs(
     Show the last lines of the log of the page and its plugins, and with -f new lines
     until Ctrl-C.
 
-    It works without a daemon. The daemon's own log lines are not in this log.
+    It works without a daemon. The daemon's own lines are in logs/daemon.log in the
+    data directory.
     """
     path = log_file or place.data.log
 

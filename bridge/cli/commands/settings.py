@@ -93,7 +93,8 @@ def completion(shell: str) -> None:
     """
     Print the completion script for a shell.
 
-    Save it where the shell looks for completions, or let the shell run it at its start.
+    Save it where the shell looks for completions, or have the shell's start file, such
+    as ~/.zshrc, run it: source ~/.plugin-bridge.zsh
     """
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click has these three)
