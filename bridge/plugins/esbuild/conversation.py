@@ -28,7 +28,7 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ...classes import define, frozen
-from ...concurrency.threads import settled
+from ...concurrency.threads import NO_THREAD, settled
 from ...protocol.errors import forget_traceback
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable
@@ -60,6 +60,8 @@ _MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIG
 _ENDING: Final = {
     getattr(signal, name, None) for name in ("SIGINT", "SIGHUP", "SIGTERM")
 } - {None}
+# What Go says before that: EAGAIN, which is no want of memory.
+_NO_THREAD: Final = b"errno=11)"
 _STACK: Final = "stack overflow"
 _CRASH_CHARACTERS: Final = 100
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
@@ -261,6 +263,8 @@ class Conversation(ProcessProtocol):
         """Return why it ended without being asked to."""
         if _OTHER_VERSION in self._messages:
             return self._not_pinned()
+        if _NO_THREAD in self._messages:
+            return BundlerError(f"esbuild crashed: {NO_THREAD}")
         found = _CRASH.search(self._messages)
         text = found[1] if found else b""
         words = "".join(map(chr, filter(range(32, 127).__contains__, text)))

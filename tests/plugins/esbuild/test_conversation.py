@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.concurrency.threads import NO_THREAD
 from bridge.plugins.esbuild.conversation import (
     LimitError,
     Limits,
@@ -220,6 +221,12 @@ class ConversationTests(TestCase):
             ),
             ("fatal error: out of memory allocating heap", LimitError, memory),
             ("fatal error: newosproc", LimitError, memory),
+            (
+                "runtime: failed to create new OS thread (have 5 already; errno=11)\n"
+                "fatal error: newosproc",
+                BundlerError,
+                f"esbuild crashed: {NO_THREAD}",
+            ),
             ("SIGSEGV: segmentation violation", LimitError, memory),
             (
                 'Cannot start service: Host version "1" does not match',
