@@ -60,7 +60,7 @@ _MEMORY: Final = re.compile("out of memory|cannot allocate memory|newosproc|^SIG
 _ENDING: Final = {
     getattr(signal, name, None) for name in ("SIGINT", "SIGHUP", "SIGTERM")
 } - {None}
-# What Go says before that: EAGAIN, which is no want of memory.
+# EAGAIN, in what Go says before `newosproc` then: that is no want of memory.
 _NO_THREAD: Final = b"errno=11)"
 _STACK: Final = "stack overflow"
 _CRASH_CHARACTERS: Final = 100
