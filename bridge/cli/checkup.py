@@ -330,7 +330,7 @@ async def notification_server(
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text, fix = f"none answers, so no prompt can be shown: {e}", _server_fix()
+        text, fix = f"no prompt can be shown: {e}", _server_fix()
     else:
         called = visible(f"{server.name} {server.version}")
         able = visible(", ".join(sorted(server.capabilities)))

@@ -367,7 +367,7 @@ class ServerTests(SynchronousTestCase):
                 found = self.found(screen)
                 note = self.found(screen, no_prompts=True)
             self.assertEqual((found.level, note.level), (WRONG, NOTE))
-            self.assertIn(text, found.text)
+            self.assertEqual(found.text[: len(text)], text)
             self.assertIn(fix, found.fix)
             self.assertNotIn("--dev", found.text + found.fix)
             self.assertEqual(note.fix, "")

@@ -75,7 +75,7 @@ class DoctorTests(HomeCase):
             into = (*self.where, f"--bundle={file}")
             done = run(self.home, "doctor", *into, more={"BRIDGE_LOG": "debug"})
         self.assertIn("listens on 127.0.0.1:", done.stdout)
-        self.assertIn("none answers", done.stdout)
+        self.assertIn("no prompt can be shown: ", done.stdout)
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
