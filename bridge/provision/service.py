@@ -123,8 +123,12 @@ def install_service(data: DataDir, options: Sequence[str]) -> str:
             f"--service: a daemon uses {data.root} (process {running}); stop it first: "
             f"kill {running}"
         )
-    # Without a session's systemd, what is written here could not be removed either.
-    _systemctl("show-environment")
+    try:
+        # Without a session's systemd, what is written here could not be removed either.
+        _systemctl("show-environment")
+    except SetupError as e:
+        advice = "log in as this user, not by su or sudo, or run: plugin-bridge run"
+        raise SetupError(f"--service: {e}; {advice}") from None
     replaced = _command_line() if is_written() and not _names(data) else ""
     _write(path, options)
     _systemctl("daemon-reload")

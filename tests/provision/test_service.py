@@ -125,7 +125,7 @@ class ServiceTests(SystemctlCase):
     def test_refusals_of_systemd(self) -> None:
         """What systemd prints is passed on; without it there is no service or unit."""
         (self.fake / "refuses").touch()
-        self.assertIn("show-environment: Failed to connect to bus", self.refused())
+        self.assertIn("to connect to bus; log in as this user, not by", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         self.assertFalse(service.is_service_of(locate("reference", self.home, None)))
         # As where only this shell has the directory of the unit.
