@@ -291,7 +291,7 @@ class DaemonTests(TestCase):
         status, line = self.refused(lambda: tap.makeService(options))
         self.assertEqual(status, 1)
         self.assertIn(f"another daemon (process {os.getpid()})", line)
-        self.assertIn("--data-dir", line)
+        self.assertIn(f"--data-dir, or stop it: kill {os.getpid()}\n", f"{line}\n")
         lock.release()
         (self.data / "lock").unlink()
         (self.data / "lock").symlink_to("elsewhere")

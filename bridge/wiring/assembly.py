@@ -178,10 +178,10 @@ def _lock(data: DataDir) -> Lock:
     try:
         return data.claim(LOCK_PATIENCE_SECONDS)
     except LockedError as e:
-        pid = f" (process {e.pid})" if e.pid else ""
+        pid, how = (f" (process {e.pid})", f": kill {e.pid}") if e.pid else ("", "")
         raise StartError(
             f"another daemon{pid} uses {data.root}; "
-            "stop it, or choose another directory with --data-dir"
+            f"choose another directory with --data-dir, or stop it{how}"
         ) from None
 
 
