@@ -388,6 +388,8 @@ class ManagerTests(ClassFixtureCase):
         browser.click("#setting-loud")
         browser.click("#save")
         self.shows("#said.error", "Couldn't save: Volume, Loud.", "settings-not-saved")
+        browser.click("#plugin-settings form summary")
+        browser.until_text("#plugin-settings form pre", "no connection")
         browser.type("#setting-volume", "75")
         self.assertEqual(self.script("return document.all.said.textContent"), "")
         self.start_again(port)

@@ -539,22 +539,22 @@ export const apiScenarios = {
       return answer(method, params, options);
     };
     const entered = { volume: 50, loud: true, name: "Ana" };
-    const labels = ["Loud", "Name"];
-    equal(await runtime.saveSettings("some-plugin", entered), { outcome: "not-saved", labels });
+    const left = (reason: string, ...labels: string[]) => ({ outcome: "not-saved", labels, reason });
+    const reason = "BridgeError: not now";
+    equal(await runtime.saveSettings("some-plugin", entered), left(reason, "Loud", "Name"));
     equal(runtime.settings("some-plugin"), { volume: 50, loud: false, name: "", mode: "a" });
     equal([ctx.settings.get("volume"), ctx.settings.get("loud")], [50, false]);
     refused = "volume";
-    const volume = { outcome: "not-saved", labels: ["Volume"] };
-    equal(await runtime.resetSettings("some-plugin"), volume);
-    const none = { outcome: "not-saved", labels: ["not-here"] };
-    equal(await runtime.saveSettings("not-here", {}), none);
+    equal(await runtime.resetSettings("some-plugin"), left(reason, "Volume"));
+    equal(await runtime.saveSettings("not-here", {}), left("", "not-here"));
   },
 
   /** Without a connection, nothing is sent, and the form says so at once. */
   async settings_without_a_connection() {
     const { daemon, runtime } = await running([], { settings: SCHEMA });
     daemon.call = () => Promise.reject(new BridgeError("disconnected", "there is no connection"));
-    const volume = { outcome: "not-saved", labels: ["Volume"] };
+    const reason = "BridgeError: there is no connection";
+    const volume = { outcome: "not-saved", labels: ["Volume"], reason };
     equal(await runtime.saveSettings("some-plugin", { volume: 50 }), volume);
   },
 

@@ -237,7 +237,7 @@ export class PageRuntime {
   }
 
   async #saving(id: string, saving: Promise<Saving> | undefined): Promise<Saving> {
-    const result = (await saving) ?? { outcome: "not-saved", labels: [id] };
+    const result = (await saving) ?? { outcome: "not-saved", labels: [id], reason: "" };
     this.#parts.state.saved.emit();
     return result;
   }

@@ -6,13 +6,14 @@ import type { KeyedField, Schema } from "../../api/src/schemarules.js";
 import { problemOf } from "../../api/src/settingrules.js";
 import { readEntries, storeEntry } from "./entries.js";
 import type { Caller } from "./link.js";
+import { describe } from "./log.js";
 import { StoredSettings, type Values } from "./settings.js";
 
 /** What became of a form. */
 export type Saving =
   | { readonly outcome: "saved" }
-  /** Not all was saved; the labels of the fields that were not, or the id where none runs. */
-  | { readonly outcome: "not-saved"; readonly labels: readonly string[] }
+  /** Not all was saved; the labels of the fields that were not, or the id where none runs; why. */
+  | { readonly outcome: "not-saved"; readonly labels: readonly string[]; readonly reason: string }
   /** Nothing was saved; a sentence for each field with a value it does not allow. */
   | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
 
@@ -90,21 +91,21 @@ export class PageSettings extends StoredSettings {
 
   // Unlike with `set`, a value counts only once it is durable: the form reports either.
   async #store(fields: Schema, valueFor: (key: string) => Json | undefined): Promise<Saving> {
-    let failed = false;
+    let reason = "";
     try {
       for (const { key } of fields) {
         await storeEntry(this.#page, this.#ns, key, valueFor(key), this.#read);
         this.keep(key, valueFor(key));
       }
-    } catch {
-      failed = true;
+    } catch (e) {
+      reason = describe(e);
     }
     // Another page may have saved others.
     this.replace(await readEntries(this.#page, this.#ns).catch(() => this.all));
-    const left = fields.filter(({ key }) => failed && this.all[key] !== valueFor(key));
+    const left = fields.filter(({ key }) => reason !== "" && this.all[key] !== valueFor(key));
     return left.length === 0
       ? { outcome: "saved" }
-      : { outcome: "not-saved", labels: left.map(({ label }) => label) };
+      : { outcome: "not-saved", labels: left.map(({ label }) => label), reason };
   }
 }
 

@@ -16,6 +16,7 @@ import {
   Actions,
   Button,
   Field,
+  Reason,
   Select,
   Switch,
   Title,
@@ -70,7 +71,7 @@ function Form({ model, id, schema, off }: FormProps) {
   const [draft, setDraft] = useState<Values>({});
   const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
   // What became of the form, until it is edited again.
-  const [[words, look], say] = useState(["", ""]);
+  const [[words, look, reason], say] = useState<readonly string[]>([]);
   const known = useRef<Values>({});
   const saved = off ? known.current : (known.current = runtime.settings(id));
   const changes = changesOf(schema, saved, draft);
@@ -97,7 +98,7 @@ function Form({ model, id, schema, off }: FormProps) {
   useEffect(() => () => model.questions.withdraw(""), [off]);
 
   const change = (field: KeyedField, written: Json): void => {
-    say(["", ""]);
+    say([]);
     setDraft({ ...draft, [field.key]: written });
     const problem = problemOf(field, readValue(field, written));
     const { [field.key]: _, ...others } = problems;
@@ -112,7 +113,7 @@ function Form({ model, id, schema, off }: FormProps) {
       announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
       focusOn(`setting-${wrong.key}`);
     } else if (saving.outcome === "not-saved") {
-      say([`Couldn't save: ${saving.labels.join(", ")}.`, "error"]);
+      say([`Couldn't save: ${saving.labels.join(", ")}.`, "error", saving.reason]);
     } else {
       // What was typed meanwhile stays.
       setDraft((now) =>
@@ -127,7 +128,7 @@ function Form({ model, id, schema, off }: FormProps) {
       return;
     }
     // The same words again are announced only when they were gone meanwhile.
-    say(["", ""]);
+    say([]);
     report(await runtime.saveSettings(id, changes), "Saved.");
   };
   const reset = async (): Promise<void> => {
@@ -137,7 +138,7 @@ function Form({ model, id, schema, off }: FormProps) {
       { yes: "Reset", no: "Keep them", danger: true },
     );
     if (sure) {
-      say(["", ""]);
+      say([]);
       report(await runtime.resetSettings(id), "Reset.");
     }
   };
@@ -164,6 +165,7 @@ function Form({ model, id, schema, off }: FormProps) {
           {words}
         </p>
       </Actions>
+      <Reason>{reason ?? ""}</Reason>
     </form>
   );
 }
