@@ -2,6 +2,7 @@
 
 import { KEY_RULE, MOST_TEXT, USUAL_TEXT, isKey, problemOf } from "./settingrules.js";
 import type { SettingField } from "./settings.js";
+import { within } from "./uirules.js";
 
 const MOST_FIELDS = 50;
 const MOST_OPTIONS = 50;
@@ -25,23 +26,23 @@ export function readSchema(declared: unknown): Schema {
   if (declared === undefined) {
     return [];
   }
-  check(typeof declared === "object" && declared !== null, "settings", "an object by key");
+  within(typeof declared === "object" && declared !== null, "settings", "an object by key");
   const entries = Object.entries(declared as object);
-  check(entries.length <= MOST_FIELDS, "settings", `at most ${MOST_FIELDS} fields`);
+  within(entries.length <= MOST_FIELDS, "settings", `at most ${MOST_FIELDS} fields`);
   return entries.map(([key, field]) => readField(key, field ?? {}));
 }
 
 function readField(key: string, field: Fields): KeyedField {
-  check(isKey(key), "settings", `a key is ${KEY_RULE}`);
+  within(isKey(key), "settings", `a key is ${KEY_RULE}`);
   // In a form without it, it would be there all the same.
-  check(!(key in Object.prototype), "settings", `no key is called ${key}`);
+  within(!(key in Object.prototype), "settings", `no key is called ${key}`);
   const name = `settings.${key}`;
   const { label, help } = field;
-  check(isLabel(label), `${name}.label`, rule(MOST_LABEL));
+  within(isLabel(label), `${name}.label`, rule(MOST_LABEL));
   const helpful = help === undefined || (typeof help === "string" && help.length <= MOST_HELP);
-  check(helpful, `${name}.help`, rule(MOST_HELP));
+  within(helpful, `${name}.help`, rule(MOST_HELP));
   const read = { key, label, help, ...readKind(name, field) } as KeyedField;
-  check(problemOf(read, read.default) === "", `${name}.default`, "a value the field accepts");
+  within(problemOf(read, read.default) === "", `${name}.default`, "a value the field accepts");
   return read;
 }
 
@@ -64,10 +65,10 @@ function readKind(name: string, field: Fields): object {
 function readLimits(name: string, field: Fields): object {
   const { min, max, integer } = field;
   for (const limit of [min, max]) {
-    check(limit === undefined || Number.isFinite(limit), name, "min and max are numbers");
+    within(limit === undefined || Number.isFinite(limit), name, "min and max are numbers");
   }
   const ordered = min === undefined || max === undefined || Number(min) <= Number(max);
-  check(ordered, name, "min is at most max");
+  within(ordered, name, "min is at most max");
   return { min, max, integer: integer === true };
 }
 
@@ -80,7 +81,7 @@ function readLengths(name: string, field: Fields): object {
 
 function checkLength(name: string, given: unknown, least: number, most: number): void {
   const usable = Number.isInteger(given) && Number(given) >= least && Number(given) <= most;
-  check(usable, name, `a whole number from ${least} to ${most}`);
+  within(usable, name, `a whole number from ${least} to ${most}`);
 }
 
 function readOptions(name: string, given: unknown): readonly object[] {
@@ -90,16 +91,16 @@ function readOptions(name: string, given: unknown): readonly object[] {
     label: option?.["label"],
   }));
   const many = options.length >= 1 && options.length <= MOST_OPTIONS;
-  check(many, `${name}.options`, `1 to ${MOST_OPTIONS} options`);
+  within(many, `${name}.options`, `1 to ${MOST_OPTIONS} options`);
   for (const { value, label } of options) {
-    check(
+    within(
       [value, label].every(isLabel),
       `${name}.options`,
       `value and label are ${rule(MOST_LABEL)}`,
     );
   }
   const distinct = new Set(options.map(({ value }) => value)).size === options.length;
-  check(distinct, `${name}.options`, "no two options have the same value");
+  within(distinct, `${name}.options`, "no two options have the same value");
   return options;
 }
 
@@ -109,10 +110,4 @@ function isLabel(words: unknown): boolean {
 
 function rule(most: number): string {
   return `text of at most ${most} characters`;
-}
-
-function check(holds: boolean, name: string, wanted: string): void {
-  if (!holds) {
-    throw new RangeError(`${name}: ${wanted}`);
-  }
 }
