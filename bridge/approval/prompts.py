@@ -38,8 +38,9 @@ _MARKUP: Final = "<>&"
 # Persian and emoji need these between two others.
 _JOINERS: Final = "\u200c\u200d"
 _ISOLATES: Final = "\u2068\u2069"
-# More would be drawn over the lines around.
-_MARKS_AT_ONCE: Final = 3
+# More would be drawn over the lines around; a letter of Burmese has four, and takes
+# marks beside it as well.
+_MARKS_AT_ONCE: Final = 4
 # Desktops make links of these: dunst puts them into the menu to answer in.
 _LINK: Final = re.compile(r"(?i)(://|mailto:|www\.)(?=\S)")
 # A prompt has a name in quotes.
@@ -96,7 +97,8 @@ def named(text: str) -> str:
     line, marks = "", 0
     for each in " ".join(_LINK.sub(r"\1 ", _QUOTES.sub("'", text)).split()):
         if each not in _JOINERS:  # they end no letter
-            marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
+            kind = unicodedata.category(each)
+            marks = marks + (kind != "Mc") if kind.startswith("M") else 0
         if marks <= _MARKS_AT_ONCE:
             line += each if _is_plain(each) or each in _JOINERS else "?"
     return f"{_ISOLATES[0]}{shortened(line, _NAME_CHARACTERS)}{_ISOLATES[1]}"

@@ -47,9 +47,11 @@ class ShownTests(SynchronousTestCase):
         for name, wanted in (
             ("\xe9\u202e\u2069\u2066x", "\xe9???x"),
             ("\xe9<b>&\n\u2028y", "\xe9?b?? y"),
-            ("\xe9" + "\u0301" * 50 + "z", "\xe9" + "\u0301" * 3 + "z"),
+            ("\xe9" + "\u0301" * 50 + "z", "\xe9" + "\u0301" * 4 + "z"),
+            ("\u101b\u103d\u103e\u1036\u1037", "\u101b\u103d\u103e\u1036\u1037"),
+            ("\u1019\u103c\u103d\u103e\u102c", "\u1019\u103c\u103d\u103e\u102c"),
             ("\xe9\u3000\xa0x", "\xe9 x"),
-            ("\xe9" + "\u0301\u200d" * 9, "\xe9" + "\u0301\u200d" * 3),
+            ("\xe9" + "\u0301\u200d" * 9, "\xe9" + "\u0301\u200d" * 4),
             ("\xe9\u201d, by \u201cGood\xbb", "\xe9', by 'Good'"),
         ):
             self.assertEqual(named(name), f"\u2068{wanted}\u2069")

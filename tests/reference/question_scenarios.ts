@@ -174,7 +174,9 @@ export const questionScenarios = {
     equal([...shownName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
     equal(shownName("Bio” held? „a‟ «b» \"c\""), "Bio' held? 'a' 'b' 'c'");
-    equal(shownName(`a${"\u0301\u200d".repeat(9)}b`), `a${"\u0301\u200d".repeat(3)}b`);
+    equal(shownName(`a${"\u0301\u200d".repeat(9)}b`), `a${"\u0301\u200d".repeat(4)}b`);
+    const burmese = "\u101b\u103d\u103e\u1036\u1037 \u1019\u103c\u103d\u103e\u1030\u102c";
+    equal(shownName(burmese), burmese);
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
     equal(shownName("a\u202eb"), "\u2068a\u202eb\u2069");
