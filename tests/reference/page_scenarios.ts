@@ -681,6 +681,11 @@ export const pageScenarios = {
     await model.navigation.follow();
     await again;
     equal([bar.fragment, said.at(-1)], ["#/log", "1 updated, 2 failed."]);
+    // Who cancels one is not asked about the next.
+    const before = link.called("plugins/update").length;
+    link.answers.set("plugins/update", () => Promise.reject(refused("cancelled: by the user")));
+    await model.updateAll();
+    equal([link.called("plugins/update").length, said.at(-1)], [before + 1, "0 updated, 3 not."]);
   },
 
   /** A switch that could not be saved is shown and announced, and where it stands. */

@@ -351,25 +351,32 @@ export class PageModel {
     return is;
   }
 
-  /** Update every plugin that has one; a failure does not keep the others from it. */
+  /** Update every plugin that has one; a failure keeps no other from it, but cancelling does. */
   async updateAll(): Promise<void> {
     this.#updatingAll = true;
     const failed: Task[] = [];
     const from = this.navigation.route;
     const updates = this.catalog.updates.map(({ id }) => id);
+    let done = 0;
     try {
       for (const id of updates) {
         const task = await this.update(id);
-        if (task.problem !== undefined) {
+        if (task.problem === undefined) {
+          done += 1;
+        } else {
           failed.push(task);
+        }
+        if (task.outcome === "cancelled") {
+          break;
         }
       }
     } finally {
       this.#updatingAll = false;
       this.operations.changed.emit();
     }
-    const done = updates.length - failed.length;
-    this.announcer.polite(failed.length === 0 ? `${done} updated.` : `${done} updated, ${failed.length} failed.`);
+    const isCancelled = failed.at(-1)?.outcome === "cancelled";
+    const others = isCancelled ? `${updates.length - done} not` : `${failed.length} failed`;
+    this.announcer.polite(`${done} updated${failed.length === 0 ? "" : `, ${others}`}.`);
     const [first] = failed;
     if (first !== undefined) {
       this.operations.showEnded(failed);
