@@ -15,13 +15,14 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from attrs import Factory
 
 from ...classes import define, frozen
-from ...concurrency.threads import InThread
+from ...concurrency.threads import InThread, stoppable
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.text import printable
@@ -172,7 +173,7 @@ async def read_sources(
             return {name: [Hit(printable(name), 1, TOO_COMPLEX)]}
         for source in left:
             asked = source, answers[source.name], modules, mark
-            found = await in_thread(output_hits, *asked)
+            found = await stoppable(in_thread, partial(output_hits, *asked))
             # What broke a rule once is not acquitted by a second reading.
             if found or source.name not in verdicts:
                 verdicts[source.name] = found

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
@@ -103,6 +104,23 @@ class ScanTests(ScannerCase):
             await self.reports()
             await self.reports()
         self.assertEqual(len(set(marks)), 2)
+
+    async def test_attack_abandoned(self) -> None:
+        """A look at millions of tokens ends with who has asked for it."""
+        looking: Deferred[None] = Deferred()
+        real = scan.output_hits
+
+        def output_hits(*given: Any) -> None:
+            reactor.callFromThread(looking.callback, None)
+            while True:
+                real(*given)
+
+        self.write("a.ts", "x = 1")
+        with mock.patch.object(scan, "output_hits", output_hits):
+            scanning = Deferred.fromCoroutine(self.scanner().scan(read_tree(self.root)))
+            await looking
+            scanning.cancel()
+            await self.assertFailure(scanning, CancelledError)
 
 
 class BundlerTests(ScannerCase):

@@ -8,6 +8,7 @@ from typing import Final
 from attrs import field
 
 from ....classes import define
+from ....concurrency.threads import Check
 from ....protocol.text import printable
 from ...tree.tree import is_declaration_name
 from .. import rules
@@ -58,7 +59,11 @@ _GIVING: Final = frozenset({":", ",", "}", "("})
 
 
 def output_hits(
-    source: Source, answer: Answer, modules: Collection[str], mark: str
+    source: Source,
+    answer: Answer,
+    modules: Collection[str],
+    mark: str,
+    check: Check = lambda: None,
 ) -> list[rules.Hit]:
     """
     Find what a source breaks.
@@ -66,6 +71,7 @@ def output_hits(
     :param answer: What the bundler has made of it.
     :param modules: Names of modules the host provides.
     :param mark: See ``reading``.
+    :param check: See ``Code``.
     :return: By line, and in the order of the table.
     """
     file = printable(source.name)
@@ -73,7 +79,7 @@ def output_hits(
         return [rules.Hit(file, answer.error_line, rules.SYNTAX, answer.error)]
     found: dict[tuple[int, str], str] = {}
     try:
-        _Reading(Code(answer.code), found, mark, source, modules).read()
+        _Reading(Code(answer.code, check), found, mark, source, modules).read()
     except UnreadableError:
         found[0, rules.TOO_COMPLEX] = ""
     if not found:
@@ -118,8 +124,8 @@ class _Reading:
             or rules.CALLBACKS in text
             or has_pragma
         }
-        for index, kind in enumerate(code.kinds):
-            text = code.texts[index]
+        for index in code.checked():
+            kind, text = code.kinds[index], code.texts[index]
             if kind == STRING:
                 self._string(index)
             elif kind == NAME and text in watched:

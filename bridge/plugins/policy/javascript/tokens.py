@@ -9,9 +9,11 @@ slash after a value, on the same line, divides; any other begins a regular expre
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
+
+from ....concurrency.threads import Check
 
 # Texts and comments can be as long as a source, and the rest of a pattern lets no other
 # thread run: only their beginnings are matched, see `_end`.
@@ -53,6 +55,8 @@ _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
 _BRACKETS: Final = frozenset("()[]{}")
 
 _AROUND: Final = 8
+# After so many tokens it is checked whether the work is to end.
+_CHECKED: Final = 256
 """How far from a token another one is looked at."""
 
 _NESTING: Final = 256
@@ -113,11 +117,13 @@ class Code:
     :ivar text: Returns one of them.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
+    :ivar check: Called now and then by what looks at the tokens; may raise to end it.
     :raise UnreadableError: The text is not what the bundler writes, or its brackets
         nest too deep.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, check: Check = lambda: None) -> None:
+        self.check = check
         self.kinds: list[str] = []
         self.texts = [""] * _AROUND
         self.text: Callable[[int], str] = self.texts.__getitem__
@@ -137,15 +143,13 @@ class Code:
             if found[kind] in ("/", "/=") and (
                 "\n" in text[at:start] or not self.ends_value(last)
             ):
-                if self.is_word(last, _AWAIT) and text.startswith(" ", found.end()):
-                    raise UnreadableError  # not a pattern if that is a variable's name
-                kind, found = "regex", _REGEX.match(text, start)
-                if found is None:
-                    raise UnreadableError
+                kind, found = "regex", self._regex(text, start, found.end())
             is_text = kind in ("comment", "string")
             at = _end_of_text(text, start) if is_text else found.end()
             if kind == "comment":
                 continue
+            if not last % _CHECKED:
+                self.check()
             self.kinds.append(kind)
             self.texts.insert(last + 1, text[start:at])
             self.starts.append(start)
@@ -154,6 +158,22 @@ class Code:
                 self._nest(last + 1)
         if text[at:].strip(_BLANKS):
             raise UnreadableError
+
+    def _regex(self, text: str, start: int, end: int) -> re.Match[str]:
+        """Match what a slash begins, which ends at ``end``."""
+        found = _REGEX.match(text, start)
+        # After `await` it is no pattern, if that is a variable's name.
+        is_odd = self.is_word(len(self.kinds) - 1, _AWAIT) and text.startswith(" ", end)
+        if found is None or is_odd:
+            raise UnreadableError
+        return found
+
+    def checked(self) -> Iterator[int]:
+        """Yield the index of each token; see ``check``."""
+        for index in range(len(self.kinds)):
+            if not index % _CHECKED:
+                self.check()
+            yield index
 
     def _nest(self, index: int) -> None:
         opener = _PARTNERS.get(self.texts[index])
