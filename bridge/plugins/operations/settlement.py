@@ -65,8 +65,8 @@ class Rebuild:
     Builds the bundle of the installed plugins, none of which changes meanwhile.
 
     :ivar _commit_lock: Held by each run; see ``Jobs``.
-    :ivar succeeded: Called after a build that was asked for has succeeded, with the
-        lock.
+    :ivar settle: Called before a build that was asked for, with the lock: what is not
+        settled yet may have waited for one.
     :ivar owed: Why the bundle may be of other plugins than those installed now: the
         last build has failed.  Else empty.
     """
@@ -77,7 +77,7 @@ class Rebuild:
     _sink: EventSink
     _commit_lock: DeferredLock
     _clock: IReactorTime
-    succeeded: Callable[[], Awaitable[object]] | None = field(default=None, init=False)
+    settle: Callable[[], Awaitable[object]] | None = field(default=None, init=False)
     owed: str = field(default="", init=False)
     _tried_at: float = field(default=0.0, init=False)
     _building: Deferred[Report] | None = field(default=None, init=False)
@@ -139,10 +139,9 @@ class Rebuild:
             self.begin()
 
     async def _run(self) -> Report:
-        report = await self.build()
-        if report.ok and self.succeeded is not None:
-            await self.succeeded()
-        return report
+        if self.settle is not None:
+            await self.settle()
+        return await self.build()
 
     async def build(self, *needed: str) -> Report:
         """
@@ -235,8 +234,7 @@ class InstalledSet(BuiltSet):
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        # What is not settled may have waited for a build.
-        self._rebuild.succeeded = self._settle_or_log
+        self._rebuild.settle = self._settle_or_log
 
     async def begin(self, job: Job) -> None:
         """

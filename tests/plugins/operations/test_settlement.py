@@ -103,7 +103,7 @@ class BuildTests(SettlementTestCase):
 
     def test_restoring_build_that_fails(self) -> None:
         """The first error is answered; the next build that succeeds ends it."""
-        self.next_builds("no such module", "no bundler", "no bundler")
+        self.next_builds("no such module", *["no bundler"] * 3)
         self.assertEqual(self.error(self.ask("install", url_of("fresh"))), FAILED)
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertEqual(self.events[-2:], ["push build failed good", "answer"])
