@@ -113,6 +113,9 @@ class UrlTests(SynchronousTestCase):
         """Public addresses and names are let through, in their one form."""
         for url, written in (
             ("http://1.1.1.1", "http://1.1.1.1/"),
+            ("http://good.net:80", "http://good.net/"),
+            ("https://good.net:443", "https://good.net/"),
+            ("https://good.net:80", "https://good.net:80/"),
             ("http://16843009:65535/x", "http://1.1.1.1:65535/x"),
             (
                 "https://[2606:4700:4700:0::1111]:8443/",
@@ -286,8 +289,8 @@ class IsOwnTests(SynchronousTestCase):
         self.assertTrue(is_local_address("127.0.0.5"))
 
     def test_any_address_can_be_bound(self) -> None:
-        """Where any can, as a proxy may need it, only the source address decides."""
-        self.patch(target, "_binds", lambda address: True)
+        """Where any of a family can, as a proxy may need it, the source decides."""
+        self.patch(target, "_binds", lambda address: ":" not in address)
         self.assertTrue(is_local_address("127.0.0.1"))
         self.assertFalse(is_local_address("192.0.2.1"))
 

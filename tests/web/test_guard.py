@@ -60,8 +60,8 @@ class OriginTests(SynchronousTestCase):
 
     def test_added_compares_exactly(self) -> None:
         """What the operator adds is allowed as it stands, and nothing near it."""
-        guard = make_guard(b"https://app.example:8443", b"file://")
-        allowed = (b"https://app.example:8443", b"file://", b"http://localhost")
+        guard = make_guard(b"https://app.example:8443", b"file://", b"tauri://app")
+        allowed = (*guard.origins, b"http://localhost")
         near = b"https://app.example https://app.example:8443/ HTTPS://app.example:8443"
         for origin in (*allowed, *near.split()):
             found = guard.allowed_origin(Headers({b"origin": [origin]}))
@@ -107,6 +107,13 @@ class GuardTests(SynchronousTestCase):
         self.clock.advance(1)
         self.admit(self.headers())
 
+    def test_token_has_come_since(self) -> None:
+        """Who is refused waits a second, though there is a token again by then."""
+        times = iter((0.0, 0.0, 0.0, 1.0))
+        self.guard.programs = TokenBucket(1.0, 1, times.__next__)
+        self.admit(self.headers())
+        self.assertEqual(self.refused(self.headers()).retry_after, 1)
+
     def test_attack_rate_of_others_used_up(self) -> None:
         """A hostile page spends no token of others, by whatever name it reaches us."""
         alias = b"alias.example:42081"
@@ -116,6 +123,7 @@ class GuardTests(SynchronousTestCase):
             self.refused(self.headers(host=alias))
             self.refused(self.headers(host=alias, sec_fetch_site=b"same-origin"))
             self.refused(self.headers(host=alias, origin=b"http://localhost:9"))
+            self.refused(Headers({b"host": [GOOD_HOST] * 2}))
         for bucket in (self.guard.programs, self.guard.pages):
             self.assertEqual([bucket.take() for _ in range(5)], [0.0] * 5)
 
@@ -167,7 +175,7 @@ class FollowedTests(TokenCase):
     def test_changed_between_reading_and_following(self) -> None:
         """What changed the file before the first look is found by it."""
         token = FollowedToken(self.path, "O" * 43, self.clock.seconds)
-        token.look()
+        self.clock.advance(LOOK_SECONDS * 1.5)
         self.assertTrue(token.matches(self.first))
 
     def test_every_way_to_change_it(self) -> None:
