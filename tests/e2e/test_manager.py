@@ -293,6 +293,8 @@ class ManagerTests(ClassFixtureCase):
         url = fixture.install("speaker-box", **about)
         fixture.open()
         self.preview(url)
+        own = f"You have 1.0.0 already. Its updates come from {url.split('/')[2]} /"
+        self.assertIn(own, browser.text("#preview"))
         self.audit("have-it")
         browser.click("#see-changes")
         browser.until_text("#nothing-new", "1.0.0 is the newest there is.")

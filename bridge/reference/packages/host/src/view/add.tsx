@@ -232,7 +232,12 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
       {installed === undefined ? (
         <Wants manifest={manifest} />
       ) : (
-        <p>You have {installed.version} already.</p>
+        <p>
+          You have {installed.version} already.
+          {installed.url === ""
+            ? ""
+            : ` Its updates come from ${hostAndPath(installed.url).join(" ")}.`}
+        </p>
       )}
       <Actions>
         {installed === undefined ? (
