@@ -180,12 +180,13 @@ class Link:
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
             self._show_lines(self._session.off_lines(plugin_id))
         report = linked["report"]
+        # Pages first: one that is opened at this line should not be loaded again.
+        self._built()
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
         self._show_lines(
             self._read().warnings(plugin_id, self._session.place.profile.has_texts)
         )
-        self._built()
 
     def _show_refused(self, message: str, refused: list[Any]) -> None:
         first, *rest = message.split("\n")

@@ -100,7 +100,9 @@ class LinkTests(CallCase):
         self.patch(module, "print_line", self.shown.append)
 
     def built(self) -> None:
+        """Pages are loaded again before anybody reads that there is a build."""
         self.builds += 1
+        self.assertFalse([line for line in self.shown if " built in " in line])
 
     def write(self, name: str, content: str) -> None:
         write_files(self.tree, {name: content})
