@@ -55,9 +55,10 @@ _PARTNERS: Final = {")": "(", "]": "[", "}": "{"}
 _BRACKETS: Final = frozenset("()[]{}")
 
 _AROUND: Final = 8
-# After so many tokens it is checked whether the work is to end.
-_CHECKED: Final = 256
 """How far from a token another one is looked at."""
+
+_CHECKED: Final = 256
+"""After so many tokens it is checked whether the work is to end."""
 
 _NESTING: Final = 256
 """How deep brackets may nest: far more than in any program that a person wrote."""
