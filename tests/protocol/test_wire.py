@@ -51,6 +51,12 @@ class ConverterTests(SynchronousTestCase):
         c.unstructure([Place("a")], list[Place])
         self.assertIs(c.get_unstructure_hook(Place), first)
 
+    def test_leaves_out_what_is_absent(self) -> None:
+        """That is an optional field without a value; another default is written."""
+        written = wire.unstructure(Note("a"))
+        self.assertEqual(written, {**written, "count": 0, "byName": {}})
+        self.assertFalse({"sinks", "value"} & written.keys())
+
 
 class StructureTests(SynchronousTestCase):
     def refusal(self, value: Any) -> str:
@@ -94,6 +100,12 @@ class StructureTests(SynchronousTestCase):
             ("title", "must be an object"),
         ):
             self.assertEqual(self.refusal(value), message, value)
+
+    def test_own_file(self) -> None:
+        """Of the user's own file, what is unknown is named: the first of several."""
+        given = {"title": "a", "places": [{"town": "a", "y": 1, "x": 1}]}
+        error = self.assertRaises(BridgeError, structure, given, Note, own=True)
+        self.assertEqual(error.message, "places.x: unknown field")
 
     @given(secretive)
     def test_never_echoes(self, value: Any) -> None:
@@ -158,6 +170,27 @@ class TextTests(SynchronousTestCase):
                 self.assertTrue(rule.violates(chr(code)), hex(code))
 
 
+class EdgeTests(SynchronousTestCase):
+    def test_values(self) -> None:
+        """A rule holds at its bounds, and is broken just beyond them."""
+        for rule, good, bad in (
+            (between(1, 3), (1, 3), (0.9, 3.1)),
+            (entries(2, least=1), (["a"], ["a", "a"]), ([], ["a"] * 3)),
+            (entries(2, unique=True), ([], ["a", "b"]), (["a", "a"],)),
+            (wire.one_of(("a", "b")), ("a", "b"), ("", "c")),
+            (string(3, like="a|b"), ("a", "b"), ("ab", "aa")),
+            (string(3, control=False, lines=True), ("\t\r\n",), ("\0", "\n\0")),
+            (string(3, blank=False), (" a ",), ("", " \n ")),
+        ):
+            for value in (*good, *bad):
+                self.assertEqual(rule.violates(value), value in bad, (rule, value))
+
+    def test_words(self) -> None:
+        """A number is written with all its digits, and no more."""
+        self.assertEqual(between(120000.0, 1000000).words, "120000 to 1000000")
+        self.assertEqual(entries(2, least=1).words, "1 to 2 entries")
+
+
 class SchemaTests(SynchronousTestCase):
     """What each rule is in JSON Schema; ``tests.schemas`` compares what both accept."""
 
@@ -165,8 +198,8 @@ class SchemaTests(SynchronousTestCase):
         """Each has the keywords of its bounds."""
         self.assertEqual(wire.between(1, 2).keywords, {"minimum": 1, "maximum": 2})
         self.assertEqual(wire.entries(3).keywords, {"maxItems": 3})
-        unique = {"maxItems": 3, "uniqueItems": True}
-        self.assertEqual(wire.entries(3, unique=True).keywords, unique)
+        unique = {"minItems": 1, "maxItems": 3, "uniqueItems": True}
+        self.assertEqual(wire.entries(3, unique=True, least=1).keywords, unique)
         self.assertEqual(wire.one_of(("a", "b")).keywords, {"enum": ["a", "b"]})
         self.assertEqual(wire.lenient(str).keywords, {wire.LENIENT: True})
         self.assertFalse(wire.lenient(str).violates(1))
@@ -180,10 +213,8 @@ class SchemaTests(SynchronousTestCase):
         self.assertEqual(wire.string(5).keywords, {"maxLength": 5})
         like = {"minLength": 1, "maxLength": 5, "pattern": "^(?:[a-z]+)$"}
         self.assertEqual(wire.string(5, like="[a-z]+", least=1).keywords, like)
-        strict = wire.string(
-            5, like="a", control=False, lines=True, blank=False
-        ).keywords
-        self.assertEqual(len(strict["allOf"]), 3)
+        strict = wire.string(5, like="a", blank=False).keywords
+        self.assertEqual(len(strict["allOf"]), 2)
         pattern = re.compile(
             wire.string(9, control=False, lines=True).keywords["pattern"]
         )
