@@ -92,6 +92,13 @@ class SyncingTests(SynchronousTestCase):
             self.assertEqual(len(self.done), count + 1)
         self.assertLessEqual(threading.active_count(), before)
 
+    def test_new_file(self) -> None:
+        """It is whole when it is synced."""
+        sizes: list[int] = []
+        self.patch(os, "fsync", lambda fd: sizes.append(os.fstat(fd).st_size))
+        files.write_new(self.root / "new", [b"1", b"2"])
+        self.assertEqual(sizes, [2])
+
     def test_no_more_threads(self) -> None:
         """Where there is no room for a thread, or for some, all are synced even so."""
         start = threading.Thread.start

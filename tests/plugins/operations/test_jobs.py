@@ -20,7 +20,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.operations.jobs import End, Job, Jobs, Request, cancelled
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import BridgeError, Code, unavailable
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 from bridge.protocol.steps import Operation, Step
 
@@ -50,6 +50,8 @@ class JobTests(SynchronousTestCase):
         for go_on in (self.job.raise_if_stopping, self.job.commit, step):
             error = self.assertRaises(BridgeError, go_on)
             self.assertIs(error, WHY)
+        more = Deferred.fromCoroutine(self.job.until(Deferred[None]))
+        self.assertIs(self.failureResultOf(more).value, WHY)
         self.assertEqual(self.watch.mock_calls, [])
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
@@ -79,7 +81,9 @@ class JobsTestCase(SynchronousTestCase):
 
     def remove(self, clone: Path) -> Deferred[None]:
         self.events.append(f"{clone} removed")
-        return fail(OSError("in the way")) if clone.name == "stays" else succeed(None)
+        failing = {"stays": OSError("in the way"), "thread": unavailable("none")}
+        error = failing.get(clone.name)
+        return fail(error) if error else succeed(None)
 
     def begin(self, gate: Deferred[Any], request: Request = ANY) -> Deferred[Any]:
         """Begin an operation that waits for ``gate``, and may be cancelled."""
@@ -106,15 +110,16 @@ class JobsTests(JobsTestCase):
         async def body(job: Job, *_: str) -> None:
             await job.hold(self.jobs.plugin_lock("sample"))
             await job.hold(self.jobs.commit_lock)
-            job.clones += [Path("stays"), Path("clone")]
+            job.clones += [Path("stays"), Path("thread"), Path("clone")]
             raise BridgeError(Code.BAD_REQUEST, "no")
 
         for runs in (1, 2):
             self.events.clear()
             self.error(self.jobs.run(ANY, body))
-            self.assertEqual(self.events, ["stays removed", "clone removed"])
+            removed = ["stays removed", "thread removed", "clone removed"]
+            self.assertEqual(self.events, removed)
             self.assertEqual(trim.call_count, runs)
-            self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+            self.assertEqual(len(self.flushLoggedErrors(OSError, BridgeError)), 2)
         self.assertFalse(self.jobs.commit_lock.locked)
 
     def test_defects(self) -> None:
@@ -161,7 +166,7 @@ class OutcomeTests(JobsTestCase):
         # The time of day is set.
         self.day.advance(OUTCOME_SECONDS)
         self.clock.advance(OUTCOME_SECONDS - 1)
-        self.assertEqual(len(self.jobs.recent()), 1)
+        self.assertEqual([one.cancellable for one in self.jobs.recent()], [False])
         self.clock.advance(1)
         self.assertEqual(self.jobs.recent(), [])
         self.assertEqual(self.successResultOf(self.begin(succeed(6), REF)), 6)
@@ -201,6 +206,13 @@ class EndTests(JobsTestCase):
             self.assertTrue(message.startswith("not_cancellable: "), message)
             self.assertNotIn(name, message)
         self.assertNoResult(other)
+
+    def test_several(self) -> None:
+        """At the end of the daemon each is cancelled."""
+        asked = [self.begin(self.withdrawn()) for _ in range(4)]
+        self.successResultOf(self.jobs.close())
+        for one in asked:
+            self.assertEqual(self.error(one).code, Code.UNAVAILABLE)
 
     def test_thread_is_waited_for(self) -> None:
         """What runs in a thread is stopped, and is over before both ends."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from attrs import evolve
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
@@ -64,6 +65,8 @@ class RunTests(RebuildTestCase):
         aside = tree.rename(tree.with_name("aside"))
         self.build()
         aside.rename(tree)
+        self.bench.builder.outcomes = ["no room"]  # what is published stays so
+        self.build()
         self.start()
         gate = self.hold(Deferred())
         sound = self.bench.trees.listing(records)
@@ -72,6 +75,8 @@ class RunTests(RebuildTestCase):
             (broken,) = listing.broken
             self.assertIn("build_failed: the last build left it out: ", broken.reason)
             self.assertEqual(broken.reason, listing.plugins[0].problem)
+        linked = PluginList([evolve(one, dev=True) for one in sound.plugins], [])
+        self.assertEqual(self.rebuild.completed(linked), linked)
         gate.callback(None)
         self.assertEqual(self.rebuild.completed(sound), sound)
         self.assertEqual(self.events, BUILT)

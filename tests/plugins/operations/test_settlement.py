@@ -110,6 +110,10 @@ class BuildTests(SettlementTestCase):
         for left in (True, False):
             self.successResultOf(self.bench.rebuild.ask())
             self.assertEqual(self.state(), (*self.before[:3], left))
+        self.next_builds("no such module", ZeroDivisionError())
+        self.assertEqual(self.error(self.ask("install", url_of("fresh"))), FAILED)
+        self.assertEqual(self.state(), (*self.before[:3], True))
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_records_that_do_not_fit(self) -> None:
         """They are refused as the daemon's fault, and all is as it was."""
@@ -141,8 +145,15 @@ class BuildTests(SettlementTestCase):
         (good,) = self.bench.trees.entries(read_records(self.bench.store))
         self.bench.trees.linked["fresh"] = mock.Mock(entry=evolve(good, id="fresh"))
         self.bench.approver.open[0].callback(None)
-        self.assertIn("plugin-bridge dev has linked fresh", self.error(installing))
+        words = "plugin-bridge dev has linked fresh"
+        self.assertIn(words, self.error(installing))
         self.assertEqual(self.state(), self.before)
+        # Or right before it is built.
+        linked = self.bench.trees.linked.copy()
+        self.bench.trees.linked.clear()
+        link = partial(self.bench.trees.linked.update, linked)
+        self.bench.threads.before = {"begin": link}
+        self.assertIn(words, self.refused("install", url_of("fresh")))
 
 
 class UnsettledTests(SettlementTestCase):
@@ -197,6 +208,7 @@ class UnsettledTests(SettlementTestCase):
         threads.before = {"verify": lambda: setattr(threads, "failing", none)}
         self.bench.builder.outcomes = ["no such module"]
         self.assertEqual(self.error(self.ask("update", "good")), FAILED)
+        self.assertEqual(self.events[-2:], ["push build failed good", "answer"])
         self.assertEqual(self.state()[1], self.before[1])
         records = read_records(self.bench.store)
         self.assertEqual(self.bench.trees.verified_trees(records)[0], {})
@@ -245,7 +257,10 @@ class UnsettledTests(SettlementTestCase):
 
         with mock.patch.object(Journal, "end", ended):
             self.done("install", url_of("fresh"))
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+            self.done("update", "good")
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
+        # The journal may be there again, and want the old one.
+        self.assertEqual(len(self.state()[0]), 3)
         keys = "enabled:fresh", "grants:fresh", "grants:good"
         self.commit(*(Put("host", key, []) for key in keys))
         with mock.patch.object(Generations, "replace", replaced):

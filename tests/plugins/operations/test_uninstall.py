@@ -2,9 +2,8 @@
 
 import shutil
 
-from bridge.approval.prompts import denied
 from bridge.plugins.installed.records import KEYS, MARKS, RECORDS
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, clone_failed
 from bridge.store.state import Put
 
 from .bench import KEY, NOW, OperationTestCase, steps, url_of
@@ -55,10 +54,12 @@ class UninstallTests(UninstallTestCase):
 
     def test_waits_for_an_update(self) -> None:
         """One operation at a time changes a plugin: the second one asks afterwards."""
-        updating = self.ask("update", "good", answers=[None])
+        self.bench.clones.slow = "clone"
+        self.bench.cloner.failure = clone_failed("gone")
+        updating = self.ask("update", "good")
         uninstalling = self.ask("uninstall", "good")
         self.assertEqual(self.bench.approver.prompts[-1].operation, "update")
-        self.bench.approver.open[0].errback(denied("declined"))
+        self.bench.clones.go_on()
         self.error(updating)
         self.successResultOf(uninstalling)
         self.assert_gone()

@@ -64,7 +64,8 @@ class TreeTestCase(SynchronousTestCase):
 class DigestTests(TreeTestCase):
     def test_covered(self):
         """Every file counts, by the order of the bytes of its whole path."""
-        more = dict.fromkeys((".hidden", "src/plugin.sig", ".github/x"), b"")
+        empty = (".hidden", ".a/x", "(x)/y", "src/plugin.sig", ".github/x")
+        more = dict.fromkeys(empty, b"")
         # As UTF-16, the order of the last two is the other way round.
         names = ("a/b", "a-b", "a.b", "a0", "Z", "\u00e9", "\ufb01", "\U0001f600")
         more |= {name: name.encode() for name in names}
@@ -110,6 +111,7 @@ class RefusedTests(TreeTestCase):
         """A repository in the tree refuses it, as does a file of git's name."""
         for path, words in (
             ("src/.git/config", "policy: src:1 submodule"),
+            ("(x)/.git/config", "policy: (x):1 submodule"),
             ("lib/.git", "policy: lib:1 submodule"),
             (".git", "policy: .git:1 submodule"),
         ):
@@ -136,7 +138,9 @@ class RefusedTests(TreeTestCase):
     def test_attack_many_directories(self):
         """Directories without files are counted too."""
         self.patch(module, "CLONE_OBJECTS", 20)
-        (self.root / "/".join("d" * 30)).mkdir(parents=True)
+        (self.root / "/".join("d" * 18)).mkdir(parents=True)
+        self.digest()
+        (self.root / "/".join("d" * 19)).mkdir()
         self.assert_refused("unsigned: the tree has more than 20 directories")
 
     def test_attack_large_tree(self):
