@@ -353,7 +353,7 @@ def _server_fix() -> str:
 
 
 def finding_lines(findings: list[Finding]) -> Iterator[str]:
-    """Format findings for people: a line for each, and one for its fix, once whole."""
+    """Format findings for people: a line for each, and its fix, in full once."""
     said = set()
     marks = {Level.OK: "ok   ", Level.NOTE: "note ", Level.WRONG: "WRONG"}
     for finding in findings:

@@ -373,7 +373,7 @@ def _error_message(error: Exception, spelling: Callable[[str], str], own: bool) 
         return f"{name}: required"
     if isinstance(error, BrokenRuleError):
         return f"{name}: {error}"
-    # What cattrs has met instead of one that it reads as a class or a mapping.
+    # Where it reads a class or a mapping, cattrs has met something else.
     return f"{name}: must be an object"
 
 

@@ -478,8 +478,7 @@ class PluginService:
         """
         Rebuild the bundle; a failed build is answered with a report, too.
 
-        :raise BridgeError: ``unavailable`` when too many operations are under way, of
-            this page or in all.
+        :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """
         request = Request(Operation.BUILD, ref=params.ref, caller=caller)
         return await self._jobs.run(request, self._build)

@@ -187,7 +187,7 @@ def replace_file(path: Path, content: bytes) -> None:
     To rename takes longer than to see that it has this content already.
     """
     temporary = path.with_name(f"{path.name}.tmp")
-    temporary.unlink(missing_ok=True)
+    temporary.unlink(missing_ok=True)  # left by a build that was killed
     with contextlib.suppress(OSError):
         if read_bounded(path, len(content)) == content:
             return
