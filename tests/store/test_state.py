@@ -255,7 +255,9 @@ class LoadTests(GenerationsCase):
     def test_damaged(self) -> None:
         """A damaged file is kept aside, and the previous generation is used."""
         self.file.path.write_bytes(b"trunca")
-        found, notice = self.file.load()
+        with going_wrong(None) as watched:
+            found, notice = self.file.load()
+        self.assertEqual([name for name, _ in watched.calls[-2:]], ["rename", "fsync"])
         self.assertEqual(found.get("a", "k"), 0)
         self.assertEqual(
             notice,

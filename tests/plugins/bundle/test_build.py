@@ -545,6 +545,8 @@ class BundlerEndTests(BuildCase):
         self.assertTrue((await self.shop.build("aa")).ok)
         self.shop.needed = frozenset({"aa"})
         self.assertIn("; at most 1 are for one plugin", await self.refusal())
+        self.patch(limits, "BUILD_BUNDLE_BYTES", self.shop.bundle.stat().st_size)
+        self.assertIn("the bundle or its map is over ", await self.refusal())
 
     async def test_limits(self):
         """A bundler has them soon after it is started, and can't raise them."""

@@ -352,8 +352,10 @@ class ScannedTests(BuildCase):
 
     async def test_attack_character_cut_off(self):
         """The bundler would fill its memory with such a file's source map."""
-        self.shop.write(
-            "plugins/aa/main.ts", "import x from './x.txt'; export default x;"
-        )
-        (self.shop.data.plugin("aa") / "x.txt").write_bytes(b"caf\xe9\n")
-        self.assertIn("plugins/aa/x.txt is not UTF-8", await self.refusal())
+        # Source would be quoted, too.
+        for name, text in (("x.txt", b"caf\xe9\n"), ("x.js", b"module.exports = \xe9")):
+            self.shop.plugin(
+                "aa", main__ts=f"import x from './{name}'; export default x"
+            )
+            self.shop.write(f"plugins/aa/{name}", text)
+            self.assertIn(f"plugins/aa/{name} is not UTF-8", await self.refusal())

@@ -12,6 +12,7 @@ from bridge.datadir.paths import NotOwnError
 from bridge.plugins.bundle import publishing
 
 from ...directories import fresh_directory, open_all_above
+from ...disk import going_wrong
 from .workshop import Workshop
 
 
@@ -57,6 +58,14 @@ class StagingTests(SynchronousTestCase):
         self.assertEqual(seen, [0o700] * 3)
         modes = {path.stat().st_mode & 0o777 for path in self.shop.folder.iterdir()}
         self.assertEqual(modes, {0o644})
+
+    def test_durable(self):
+        """The names are on the disk when it is published, as the files were."""
+        self.assertTrue(self.staging.claim())
+        with going_wrong(None) as watched:
+            self.publish(b"1")
+        last = watched.calls.index(("replace", "info.json"))
+        self.assertEqual(watched.calls[last + 1][0], "fsync")
 
     def test_attack_open_folder(self):
         """Nothing is published where others could put something else in its place."""

@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
 from bridge.plugins.installed.records import KEYS, RECORDS, Former, former
+from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.protocol.steps import Operation
 from bridge.store.state import Edit, Put, Remove
 from bridge.system.files import remove
@@ -140,6 +141,13 @@ class JournalTests(SynchronousTestCase):
         error = self.assertRaises(JournalError, self.journal.read)
         self.assertIn(f"{self.path} belongs to another user", str(error))
         self.assertTrue(self.journal.exists())
+
+    def test_large(self):
+        """It holds as much as the state may have held."""
+        value = {"x": "x" * STATE_DAEMON_BYTES}
+        large = evolve(EXCHANGE, before=[Former(RECORDS, "good", value)])
+        self.journal.begin(large)
+        self.assertEqual(self.journal.read(), large)
 
     def test_other_shapes(self):
         """What is no journal of this version is refused, and stays."""

@@ -353,6 +353,7 @@ class UnusableTests(SignatureTestCase):
         digits = "64 characters, matching [0-9A-Fa-f]+"
         for value, words in (
             (b"\xef\xbb\xbf{}", "plugin.sig:1:1 not JSON: Unexpected UTF-8 BOM"),
+            (b" " * 65_536, "plugin.sig:1:65537 not JSON: Expecting value"),
             (b" " * 65_537, f"{not_usable}it is larger than 65536 bytes"),
             *(
                 (one, f"{not_usable}must be an object")
