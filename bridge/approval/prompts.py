@@ -135,8 +135,9 @@ def host_line(url: str) -> str:
 
 
 def path_line(url: str) -> str:
-    """Name the path in a line of its own, so that none can be taken for a host."""
-    line = _place(url)[1].replace("&", "%26")
+    """Name the path, without links, in a line that cannot be taken for a host's."""
+    path = _place(url)[1].replace("&", "%26")
+    line = _LINK.sub(lambda found: f"{found[0][:-1]}%{ord(found[0][-1]):02X}", path)
     if len(line) > _PATH_CHARACTERS:
         # The end of a path decides as much as its beginning does.
         half = (_PATH_CHARACTERS - len(ELLIPSIS)) // 2

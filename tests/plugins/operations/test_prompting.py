@@ -124,11 +124,12 @@ class PromptingTests(SynchronousTestCase):
             self.assertNotRegex(text, r"(?i)(://|mailto:|www\.)\S")
 
     def test_attack_paths(self):
-        """A long path pushes nothing off the screen, and its end is shown."""
+        """A long path hides nothing, and its end is shown; none has a link."""
         for path, wanted in (
             (f"/{'a' * 470}/evil.git", f"/{'a' * 57}...{'a' * 49}/evil.git"),
             (f"/{'&' * 470}/b.git", f"/{'%26' * 19}...6{'%26' * 17}/b.git"),
             ("/a&b.git", "/a%26b.git"),
+            ("/www.x.y/http://mailto:z", "/www%2Ex.y/http:/%2Fmailto%3Az"),
         ):
             url = check_url(f"https://forge.example{path}")
             text = asked("to_install", url, "/data", None).text
