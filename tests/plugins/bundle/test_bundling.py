@@ -351,7 +351,7 @@ class ScannedTests(BuildCase):
         await self.built()
 
     async def test_attack_character_cut_off(self):
-        """The bundler would fill its memory with such a file's source map."""
+        """No source map can have such a file, and its author is told so."""
         # Source would be quoted, too.
         for name, text in (("x.txt", b"caf\xe9\n"), ("x.js", b"module.exports = \xe9")):
             self.shop.plugin(
