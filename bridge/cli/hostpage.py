@@ -188,7 +188,7 @@ class BoundedRequest(Request):
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802
         """See ``Request``; ``None`` is a body of any length."""
-        super().gotLength(0)
+        super().gotLength(0)  # kept in memory, as it is short
         if length is None or length > self.most:
             transport: Any = self.channel.transport
             transport.abortConnection()

@@ -478,7 +478,8 @@ class PluginService:
         """
         Rebuild the bundle; a failed build is answered with a report, too.
 
-        :raise BridgeError: ``unavailable``: the daemon is shutting down.
+        :raise BridgeError: ``unavailable``: the daemon is shutting down, or too many
+            builds wait already.
         """
         request = Request(Operation.BUILD, ref=params.ref, caller=caller)
         return await self._jobs.run(request, self._build)

@@ -219,8 +219,8 @@ class Sources:
         loaded: dict[str, Any] = {"id": asked["ids"][0]}
         content = self.files.get(path)
         kind = asked["with"].get("type")
-        # Sources of a map have to be UTF-8, which is said of one that is not, instead of
-        # the bundler's words for its last line.
+        # Sources of a map have to be UTF-8.  That is said of one that is not, instead
+        # of the bundler's words for its last line.
         if content is None or path in self.unreadable:
             return loaded | _NOTHING
         return loaded | {"contents": content, "loader": _ASKED.get(kind, "default")}

@@ -399,11 +399,13 @@ class Jobs:
     def _refuse_more(self, request: Request) -> None:
         if self._closing:
             raise shutting_down()
-        if request.op is Operation.BUILD:
-            return  # of those, all that are asked for meanwhile become one
+        # Builds have places of their own: they ask nobody, and those that wait are one.
+        is_build = request.op is Operation.BUILD
         requests = [job.request for job in self._jobs]
-        callers = [one.caller for one in requests if one.op is not Operation.BUILD]
-        own = sum(caller is request.caller for caller in callers)
+        callers = [
+            one.caller for one in requests if (one.op is Operation.BUILD) is is_build
+        ]
+        own = 0 if is_build else sum(caller is request.caller for caller in callers)
         whose = ""
         if request.caller is not None and own >= limits.OPERATIONS_UNDER_WAY_PER_CALLER:
             whose = f"{own} plugin operations of this page"

@@ -146,10 +146,11 @@ class JobsTests(JobsTestCase):
         error = self.error(self.begin(succeed(1), page))
         why = "4 plugin operations of this page are under way; wait for one to end"
         self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, why))
-        # Of builds, those that wait become one, so nobody has to wait.
+        # Builds have places of their own.
         build = Request(Operation.BUILD, caller=page.caller)
         for _ in range(OPERATIONS_UNDER_WAY):
             self.begin(Deferred(), build)
+        self.assertEqual(self.error(self.begin(succeed(1), build)).code, error.code)
         for _ in range(4, OPERATIONS_UNDER_WAY):
             self.begin(Deferred())
         self.assertEqual(self.error(self.begin(succeed(1))).code, Code.UNAVAILABLE)
