@@ -150,7 +150,7 @@ SCAN_SECONDS: Final = 20.0
 SCAN_CPU_SECONDS: Final = 10
 SCAN_MEMORY_BYTES: Final = 512 * MIB
 SCAN_OUTPUT_BYTES: Final = 32 * MIB
-SCAN_NAMES: Final = 20_000
+SCAN_NAMES: Final = 150_000
 
 # Plugins: prompts and the build.
 PROMPT_SECONDS: Final = 120.0

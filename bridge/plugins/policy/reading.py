@@ -269,10 +269,14 @@ async def read(
         loader, content = "js", first.code.encode()
     else:
         text = source.content.decode("utf-8", "replace")
-    names = await in_thread(source.choose, text)
-    if len(names) > SCAN_NAMES:
-        raise LimitError("a source has more names than it may")
-    flags = _marking(loader, mark, names, is_mapped)
+
+    def marking(text: str) -> list[str]:
+        names = source.choose(text)
+        if len(names) > SCAN_NAMES:
+            raise LimitError("a source has more names than it may")
+        return _marking(loader, mark, names, is_mapped)
+
+    flags = await in_thread(marking, text)
     answer = await transform(bundler, content, flags)
     # Types may be no syntax for the bundler, and no bundle can have them.
     is_passed_over = answer.error_line and is_declaration_name(source.name)

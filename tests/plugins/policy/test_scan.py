@@ -65,7 +65,7 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(
             self.read(bundler, "a", "b"), {"0.ts": [], "1.ts": [(1, "eval")]}
         )
-        names = [f"marked_names {text}" for text in "ab"]
+        names = [f"marking {text}" for text in "ab"]
         asked = [names[0], "a", names[1], "b", CHECK, CHECK]
         self.assertEqual(bundler.asked, [*asked, names[1], "b mapped", CHECK])
 
@@ -75,8 +75,8 @@ class ReadingTests(SynchronousTestCase):
         first, second = ({"code": f, "map": ""} for f in (text, f"{MARK}eval();"))
         bundler = Again(first, second, first, second)
         self.assertTrue(self.read(bundler, "a", ending="tsx")["0.tsx"])
-        asked = ["a", f"marked_names {text}", text, CHECK]
-        asked += ["a", "marked_names f();\n", f"{text} mapped", CHECK]
+        asked = ["a", f"marking {text}", text, CHECK]
+        asked += ["a", "marking f();\n", f"{text} mapped", CHECK]
         self.assertEqual(bundler.asked, asked)
 
     def test_attack_second_answer(self) -> None:
