@@ -519,7 +519,7 @@ export const realmScenarios = {
     equal(stages(page), ["aa running", "bomb running"]);
   },
 
-  /** It is shown as silent, and can be switched off. */
+  /** It is shown as silent, also to its author, and can be switched off. */
   async realm_that_does_not_answer() {
     const page = await connected([evil(), entry("good-one", { activate: nothing })]);
     const silent = (): unknown[] => page.runtime.plugins().map((plugin) => plugin.silent);
@@ -527,6 +527,7 @@ export const realmScenarios = {
     equal(silent(), [false, false]);
     await page.env.pass(5_000);
     equal([silent(), stages(page)], [[true, false], ["evil-one running", "good-one running"]]);
+    equal(page.lines.at(-1), "evil-one: it doesn't answer");
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
     await page.env.pass(1_000);

@@ -120,7 +120,12 @@ export class Instance {
         );
         this.#channel = channel;
         const ping = (): void => channel.post({ t: "ping", n: 1 });
-        const changed = (): void => this.changed.emit();
+        const changed = (isSilent: boolean): void => {
+          if (isSilent) {
+            this.#parts.logger.warn("it doesn't answer");
+          }
+          this.changed.emit();
+        };
         const watched = { later: environment.later, isVisible };
         this.#watch = new Watch(watched, PING_MILLISECONDS, ping, changed);
         channel.post({ t: "init", id: manifest.id, settings: settings.all });
