@@ -14,7 +14,8 @@ from typing import Final
 from ..approval.approvers import ANSWERING
 from ..classes import frozen
 from ..daemon.listening import is_taken
-from ..datadir.paths import DataDir, NotOwnError, check, check_above, check_tree
+from ..datadir.ownership import NotOwnError, check, check_above, check_tree
+from ..datadir.paths import DataDir
 from ..datadir.token import read_token
 from ..freedesktop.connection import DesktopError
 from ..freedesktop.notifications import Notifications

@@ -24,7 +24,8 @@ from attrs import field
 
 from .. import __version__
 from ..classes import define
-from ..datadir.paths import DataDir, NotASocketError, check, connected, control_address
+from ..datadir.ownership import check
+from ..datadir.paths import DataDir, NotASocketError, connected, control_address
 from ..datadir.token import read_token
 from ..plugins.installed.records import SWITCH
 from ..protocol.errors import BridgeError, CloseReason, Code, Prefix, plugin_error

@@ -19,7 +19,8 @@ from typing import BinaryIO, Final, TypeVar
 from attrs import field
 
 from ..classes import define
-from ..datadir.paths import NotOwnError, check, check_above, make_directories
+from ..datadir.ownership import NotOwnError, check, check_above
+from ..datadir.paths import make_directories
 from ..protocol.errors import UserError
 from ..system.files import (
     NO_LINK,

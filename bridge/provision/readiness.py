@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from ..datadir.paths import NotOwnError, check_publishable, missing_files
+from ..datadir.ownership import NotOwnError, check_publishable
+from ..datadir.paths import missing_files
 from ..plugins.esbuild.executable import BUNDLER_FILES, VERSION, pin_for
 from ..settings.host import HostProfile, Paths
 

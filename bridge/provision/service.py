@@ -15,13 +15,8 @@ from typing import Final
 
 import platformdirs
 
-from ..datadir.paths import (
-    DataDir,
-    NotOwnError,
-    check_above,
-    make_directories,
-    write_atomically,
-)
+from ..datadir.ownership import NotOwnError, check_above
+from ..datadir.paths import DataDir, make_directories, write_atomically
 from ..protocol.text import visible
 from ..settings.host import Paths, is_usual
 from ..settings.values import Address

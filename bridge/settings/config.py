@@ -22,7 +22,7 @@ import platformdirs
 from attrs import evolve, field, fields
 
 from ..classes import frozen
-from ..datadir.paths import NotOwnError, check
+from ..datadir.ownership import NotOwnError, check
 from ..protocol import limits
 from ..protocol.text import nearest, visible
 from ..system.files import TooLargeError, read_bounded

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from attrs import field
 
 from ..classes import frozen
-from ..datadir.paths import NotOwnError, check
+from ..datadir.ownership import NotOwnError, check
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, UserError, bad_request
 from ..protocol.strictjson import dumps, loads_own, loads_unique

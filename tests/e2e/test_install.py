@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from bridge.datadir.paths import check_tree
+from bridge.datadir.ownership import check_tree
 
 from ..directories import write_files
 from ..forge import empty_forge, sign

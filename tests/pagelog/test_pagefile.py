@@ -61,7 +61,7 @@ class OpenTests(PageFileCase):
             end = "so it is not used; choose another with --log-file"
             self.assertTrue(self.refused().endswith(end))
         self.path.parent.chmod(0o770)
-        with mock.patch("bridge.datadir.paths.is_group_of_one", return_value=False):
+        with mock.patch("bridge.datadir.ownership.is_group_of_one", return_value=False):
             self.assertIn("can be written by other users", self.refused())
         self.path.parent.chmod(0o700)
         self.assert_foreign_refused("lstat", self.path.parent)

@@ -87,7 +87,7 @@ def become() -> None:
 
 def use(directory: pathlib.Path) -> None:
     """Make a data directory, and do with it what a daemon does first."""
-    from bridge.datadir import paths, token
+    from bridge.datadir import ownership, paths, token
     from bridge.pagelog import pagefile
     from bridge.system import files
 
@@ -103,7 +103,7 @@ def use(directory: pathlib.Path) -> None:
     files.acquire(data.root / "lock").release()
     made = token.make_token(data.token)
     assert token.read_token(data.token) == made
-    paths.check_tree(data.root)
+    ownership.check_tree(data.root)
     paths.write_atomically(data.state, b"{}")
     assert files.read_bounded(data.state, 10) == b"{}"
     log = pagefile.PageFile.open(directory / "logs" / "plugins.log", 10)

@@ -21,14 +21,8 @@ from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
 from ...classes import define, frozen
-from ...datadir.paths import (
-    HOST_FILES,
-    DataDir,
-    NotOwnError,
-    check_tree,
-    missing_files,
-    write_files,
-)
+from ...datadir.ownership import NotOwnError, check_tree
+from ...datadir.paths import HOST_FILES, DataDir, missing_files, write_files
 from ...plugins.bundle.build import Builder
 from ...plugins.esbuild.executable import BUNDLER_FILES, BundlerError
 from ...plugins.policy.rules import OUTSIDE

@@ -21,13 +21,8 @@ from twisted.logger import Logger
 from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
-from ...datadir.paths import (
-    TABLE_FILE,
-    DataDirError,
-    NotOwnError,
-    missing_files,
-    write_atomically,
-)
+from ...datadir.ownership import NotOwnError
+from ...datadir.paths import TABLE_FILE, DataDirError, missing_files, write_atomically
 from ...protocol import limits
 from ...protocol.errors import forget_traceback
 from ...protocol.text import shown

@@ -28,15 +28,8 @@ from typing import Any, Final
 from attrs import field
 
 from ...classes import frozen
-from ...datadir.paths import (
-    API_ENTRY,
-    HOST_ENTRY,
-    MADE,
-    REALM_ENTRY,
-    TABLE_FILE,
-    NotOwnError,
-    check,
-)
+from ...datadir.ownership import NotOwnError, check
+from ...datadir.paths import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
 from ...protocol import limits
 from ...protocol.text import printable, shown
 from ...settings.host import HostProfile

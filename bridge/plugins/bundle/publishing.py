@@ -20,12 +20,8 @@ from typing import Final
 from attrs import field
 
 from ...classes import define, frozen
-from ...datadir.paths import (
-    LINKED,
-    check_publishable,
-    make_directories,
-    write_file,
-)
+from ...datadir.ownership import check_publishable
+from ...datadir.paths import LINKED, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import dumps, loads

@@ -26,7 +26,8 @@ from typing import Annotated, Any, Final
 from attrs import field
 
 from ...classes import frozen
-from ...datadir.paths import NotOwnError, check, write_atomically
+from ...datadir.ownership import NotOwnError, check
+from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError, UserError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.steps import Operation

@@ -19,7 +19,8 @@ from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...datadir.paths import LINKED, DataDir, NotOwnError, write_files
+from ...datadir.ownership import NotOwnError
+from ...datadir.paths import LINKED, DataDir, write_files
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import iso_time

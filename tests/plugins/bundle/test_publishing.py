@@ -8,7 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.paths import NotOwnError
+from bridge.datadir.ownership import NotOwnError
 from bridge.plugins.bundle import publishing
 
 from ...directories import fresh_directory, open_all_above
