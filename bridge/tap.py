@@ -24,7 +24,8 @@ from .protocol.wire import unstructure
 from .settings.config import Config, ConfigError
 from .settings.host import Paths, locate
 from .settings.options import config_of, daemon_command, origin_of, parsed, refusing
-from .system.files import is_held, is_user
+from .system.files import is_user
+from .system.locks import is_held
 from .system.processes import end_once, prepare_process, report_failure, supervisor
 from .system.reactor import run_once, steady_reactor
 from .wiring import assembly, oneshot

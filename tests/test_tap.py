@@ -32,7 +32,8 @@ from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.hostsources import install_sources
 from bridge.provision.setup import Setup
-from bridge.system.files import acquire, write_all
+from bridge.system.files import write_all
+from bridge.system.locks import acquire
 from bridge.system.reactor import run_once
 from bridge.wiring import assembly, oneshot
 

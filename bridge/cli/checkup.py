@@ -32,7 +32,8 @@ from ..provision.setup import installed_bundler, runnable, sources_problem
 from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.state import Generations, RepairableError, StoreError, Tables, read_state
-from ..system.files import is_held, is_own
+from ..system.files import is_own
+from ..system.locks import is_held
 from .session import UNASKED, connect, listens_on, other_daemons
 from .terminal import counted
 

@@ -35,7 +35,7 @@ from ..provision.service import UNIT, is_service_of, wake
 from ..settings.host import HostProfile, Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..store.state import HOST
-from ..system.files import is_held
+from ..system.locks import is_held
 from .command import EXIT_STATUS, Command, NoDaemonError, command, json_option
 from .terminal import CommandError, ProgressLine, print_result
 

@@ -19,15 +19,8 @@ from attrs import field
 
 from ..classes import frozen
 from ..protocol.errors import UserError
-from ..system.files import (
-    Lock,
-    acquire,
-    create,
-    has_owners,
-    is_own,
-    sync_directory,
-    write_new,
-)
+from ..system.files import create, has_owners, is_own, sync_directory, write_new
+from ..system.locks import Lock, acquire
 from .ownership import NotOwnError, check, check_above, check_tree
 
 
@@ -260,7 +253,7 @@ class DataDir:
         listen there by now, and a command that finds the lock held would send it the
         token.
 
-        :raise LockedError: Another process holds it; see ``bridge.system.files``.
+        :raise LockedError: Another process holds it; see ``bridge.system.locks``.
         :raise DataDirError: It can't be acquired.
         """
         try:

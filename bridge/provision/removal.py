@@ -11,7 +11,8 @@ from typing import Final
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..protocol.text import shown
 from ..settings.host import Paths
-from ..system.files import LockedError, remove
+from ..system.files import remove
+from ..system.locks import LockedError
 from .hostsources import check_directory_host
 from .npm import SetupError
 

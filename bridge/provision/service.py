@@ -20,7 +20,7 @@ from ..datadir.paths import DataDir, make_directories, write_atomically
 from ..protocol.text import visible
 from ..settings.host import Paths, is_usual
 from ..settings.values import Address
-from ..system.files import holder
+from ..system.locks import holder
 from .npm import SetupError
 
 UNIT: Final = "plugin-bridge.service"

@@ -35,7 +35,8 @@ from ..plugins.esbuild.executable import (
 )
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 from ..settings.host import Paths
-from ..system.files import LockedError, acquire, read_bounded
+from ..system.files import read_bounded
+from ..system.locks import LockedError, acquire
 from .hostsources import (
     InstalledSources,
     Sources,

@@ -39,7 +39,7 @@ from ..settings.config import Config
 from ..settings.host import Paths
 from ..settings.values import Address
 from ..store.store import Store
-from ..system.files import Lock, LockedError, name_holder
+from ..system.locks import Lock, LockedError, name_holder
 from ..system.processes import supervisor, to_journal
 from ..web.guard import FollowedToken, Guard
 from ..web.site import GuardedSite, Routes

@@ -17,7 +17,7 @@ from ..provision.hostsources import check_directory_host
 from ..settings.host import Paths
 from ..store.state import read_state
 from ..store.store import Store
-from ..system.files import LockedError
+from ..system.locks import LockedError
 
 
 def token(paths: Paths, rotate: bool) -> str:

@@ -25,7 +25,7 @@ from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources
 from bridge.settings.host import Paths, locate
 from bridge.settings.values import Address
-from bridge.system.files import acquire
+from bridge.system.locks import acquire
 
 from ..approval.screens import FakeScreen
 from ..directories import closed_below, fresh_directory, planted, write_files

@@ -5,7 +5,7 @@ import signal
 import socket
 from contextlib import AbstractContextManager
 
-from bridge.system.files import is_held
+from bridge.system.locks import is_held
 
 from ..waiting import wait_until
 from .browser import open_browser

@@ -16,7 +16,7 @@ from ..directories import fresh_directory
 
 _DAEMON: Final = """
 import pathlib, sys, time
-from bridge.system.files import acquire
+from bridge.system.locks import acquire
 held = acquire(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)

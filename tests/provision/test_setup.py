@@ -17,7 +17,7 @@ from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.removal import check_removable
 from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.host import locate
-from bridge.system.files import acquire
+from bridge.system.locks import acquire
 
 from ..directories import fresh_directory, write_files
 from ..npm import esbuild, library

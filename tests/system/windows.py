@@ -89,18 +89,18 @@ def use(directory: pathlib.Path) -> None:
     """Make a data directory, and do with it what a daemon does first."""
     from bridge.datadir import ownership, paths, token
     from bridge.pagelog import pagefile
-    from bridge.system import files
+    from bridge.system import files, locks
 
     data = paths.DataDir(directory / "data")
     data.create()
-    held = files.acquire(data.root / "lock")
+    held = locks.acquire(data.root / "lock")
     try:
-        files.acquire(data.root / "lock")
-    except files.LockedError:
+        locks.acquire(data.root / "lock")
+    except locks.LockedError:
         held.release()
     else:
         raise AssertionError("locked twice")
-    files.acquire(data.root / "lock").release()
+    locks.acquire(data.root / "lock").release()
     made = token.make_token(data.token)
     assert token.read_token(data.token) == made
     ownership.check_tree(data.root)

@@ -28,7 +28,7 @@ from ...provision.setup import Setup, needs_npm
 from ...settings.config import Config
 from ...settings.host import Paths, locate
 from ...settings.options import daemon_command, parsed
-from ...system.files import holder, is_held
+from ...system.locks import holder, is_held
 from ...system.processes import ends_with_terminal, on_hangup
 from ...system.reactor import run_once, steady_reactor, stop
 from .. import PROGRAM

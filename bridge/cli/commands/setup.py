@@ -14,7 +14,7 @@ from ...provision.setup import LIBRARY, Setup
 from ...provision.setup import download as download_into
 from ...settings.config import config_path
 from ...settings.host import Paths
-from ...system.files import holder
+from ...system.locks import holder
 from ..authoring.worktree import default_key_file
 from ..command import command, path_option
 from ..terminal import CommandError, confirmed, first_of, print_line, reported

@@ -17,7 +17,7 @@ from ...provision.hostsources import check_directory_host
 from ...provision.readiness import build_problem
 from ...settings.host import Paths
 from ...store.state import HOST, StoreError, Tables, read_state
-from ...system.files import is_held
+from ...system.locks import is_held
 from ..command import (
     EXIT_STATUS,
     NO_DAEMON,

@@ -25,15 +25,8 @@ from ...datadir.paths import LINKED, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import dumps, loads
-from ...system.files import (
-    LockedError,
-    acquire,
-    acquire_directory,
-    read_bounded,
-    remove,
-    sync_directory,
-    sync_files,
-)
+from ...system.files import read_bounded, remove, sync_directory, sync_files
+from ...system.locks import LockedError, acquire, acquire_directory
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE, is_usable_id
 from .metafile import Bundle
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.datadir.paths import DataDir
 from bridge.datadir.token import read_or_make_token
-from bridge.system.files import acquire
+from bridge.system.locks import acquire
 
 from ..commandcase import CommandTestCase
 

@@ -14,7 +14,7 @@ from bridge.cli.session import Session, connect, other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile, locate
 from bridge.settings.values import Address
-from bridge.system.files import acquire
+from bridge.system.locks import acquire
 
 from ...directories import fresh_directory
 

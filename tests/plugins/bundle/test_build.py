@@ -19,7 +19,7 @@ from bridge import __version__
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.protocol import limits
 from bridge.settings.host import load_profile
-from bridge.system.files import acquire_directory
+from bridge.system.locks import acquire_directory
 
 from ...directories import fresh_directory, planted
 from ...threads import Threads
