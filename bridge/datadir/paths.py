@@ -313,6 +313,15 @@ class DataDir:
         """
         return has_owners() and bool(self.root.stat().st_mode & 0o077)
 
+    def used_by(self, pid: int | None) -> str:
+        """
+        Say that a daemon uses the directory, and how to stop it.
+
+        :param pid: Its process id, if that is known.
+        """
+        process, how = (f" (process {pid})", f": kill {pid}") if pid else ("", "")
+        return f"a daemon uses {self.root}{process}; stop it first{how}"
+
     def plugin(self, plugin_id: str) -> Path:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id

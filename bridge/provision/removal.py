@@ -80,10 +80,7 @@ def remove_all(place: Paths, patience: float = _PATIENCE_SECONDS) -> None:
         else:
             _remove_published(place)
     except LockedError as e:
-        process = f" (process {e.pid})" if e.pid else ""
-        raise SetupError(
-            f"a daemon uses {place.data.root}{process}; stop it first"
-        ) from None
+        raise SetupError(place.data.used_by(e.pid)) from None
     except OSError as e:
         raise SetupError(f"{e.filename} cannot be removed: {e.strerror}") from None
 

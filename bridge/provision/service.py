@@ -114,10 +114,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> str:
         raise SetupError(f"--service: {path} is not from plugin-bridge; remove it")
     running = holder(data.lock)
     if running is not None and running != _main_pid():
-        raise SetupError(
-            f"--service: a daemon uses {data.root} (process {running}); stop it first: "
-            f"kill {running}"
-        )
+        raise SetupError(f"--service: {data.used_by(running)}")
     try:
         # Without a session's systemd, what is written here could not be removed either.
         _systemctl("show-environment")

@@ -148,8 +148,7 @@ def remove(place: Paths, yes: bool) -> None:
     service = is_service_of(place)
     running = holder(place.data.lock)
     if running is not None and not service:
-        why = f"a daemon uses {place.data.root} (process {running}); stop it first"
-        raise CommandError(f"{why}: kill {running}")
+        raise CommandError(place.data.used_by(running))
     lines = [f"the service {UNIT}"] * service + [*map(str, published(place))]
     lines += [str(place.data.root)] * place.data.root.exists()
     if not lines:
