@@ -38,8 +38,8 @@ _MARKUP: Final = "<>&"
 # Persian and emoji need these between two others.
 _JOINERS: Final = "\u200c\u200d"
 _ISOLATES: Final = "\u2068\u2069"
-# More would be drawn over the lines around; a letter of Burmese has four, and takes
-# marks beside it as well.
+# More would be drawn over the lines around; a letter of Burmese has four, and spacing
+# marks as well.
 _MARKS_AT_ONCE: Final = 4
 # Desktops make links of these: dunst puts them into the menu to answer in.
 _LINK: Final = re.compile(r"(?i)(://|mailto:|www\.)(?=\S)")
@@ -87,7 +87,11 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
 
     :param most: Characters; what is longer ends in ``...``.
     """
-    return ascii_line(_LINK.sub(r"\1 ", text), most)
+    return ascii_line(_unlinked(text), most)
+
+
+def _unlinked(text: str) -> str:
+    return _LINK.sub(r"\1 ", text)
 
 
 def named(text: str) -> str:
@@ -95,7 +99,7 @@ def named(text: str) -> str:
     if text.isascii():
         return shown(text)
     line, marks = "", 0
-    for each in " ".join(_LINK.sub(r"\1 ", _QUOTES.sub("'", text)).split()):
+    for each in " ".join(_unlinked(_QUOTES.sub("'", text)).split()):
         if each not in _JOINERS:  # they end no letter
             kind = unicodedata.category(each)
             marks = marks + (kind != "Mc") if kind.startswith("M") else 0

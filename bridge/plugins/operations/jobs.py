@@ -399,11 +399,13 @@ class Jobs:
     def _refuse_more(self, request: Request) -> None:
         if self._closing:
             raise shutting_down()
-        # Builds have places of their own: they ask nobody, and those that wait are one.
+        # Builds have places of their own: they show no prompt, and those that wait are
+        # one.
         is_build = request.op is Operation.BUILD
-        requests = [job.request for job in self._jobs]
         callers = [
-            one.caller for one in requests if (one.op is Operation.BUILD) is is_build
+            job.request.caller
+            for job in self._jobs
+            if (job.request.op is Operation.BUILD) is is_build
         ]
         own = 0 if is_build else sum(caller is request.caller for caller in callers)
         whose = ""

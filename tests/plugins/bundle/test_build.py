@@ -264,7 +264,7 @@ class PublishingTests(BuildCase):
 
         def verify():
             verified.append(list(sound))
-            # An operation was moving trees; meanwhile nobody is kept from building.
+            # An operation was moving trees; others can build meanwhile.
             return (sound, {}) if verified[1:] else None
 
         self.patch(build, "_PATIENCE_SECONDS", 9.0)

@@ -351,7 +351,7 @@ class ScannedTests(BuildCase):
         await self.built()
 
     async def test_attack_character_cut_off(self):
-        """No source map can have such a file, and its author is told so."""
+        """No source map can have such a file, and the refusal says so."""
         # Source would be quoted, too.
         for name, text in (("x.txt", b"caf\xe9\n"), ("x.js", b"module.exports = \xe9")):
             self.shop.plugin(

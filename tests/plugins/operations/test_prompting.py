@@ -114,7 +114,7 @@ class PromptingTests(SynchronousTestCase):
                     self.assertIn(fact, seen)
 
     def test_attack_links(self):
-        """No name or path is a link, which a desktop offers beside the answers."""
+        """No name or path is a link, which a desktop lists with the answers."""
         found = evolve(NOTHING, name="www.evil.example", author="\u5929 HTTP://x.y/z")
         for text in (
             asked("to_install", URL, "/data", found).text,

@@ -8,7 +8,7 @@ const FROM_RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}
 // What the page quotes a name with, and what looks like it.
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]/gu;
 
-// More would be drawn over the lines around; a letter of Burmese has four, and marks beside it.
+// More would be drawn over the lines around; a letter of Burmese has four, and spacing marks.
 const MARKS = /((?:[\p{Mn}\p{Me}][\p{Mc}\u200c\u200d]*){4})[\p{M}\u200c\u200d]+/gu;
 
 // As people count: 2 before 10.

@@ -66,14 +66,17 @@ export class LogBuffer {
 
 /** At most so many of the lines; the scopes that have most give up their oldest. */
 function shared(lines: readonly Line[], most: number): readonly Line[] {
+  if (lines.length <= most) {
+    return lines;
+  }
   const counts = new Map<string, number>();
-  const counted = [...lines].reverse().map((line) => {
+  const counted = [...lines].reverse().map((line): [Line, number] => {
     const count = (counts.get(line.scope) ?? 0) + 1;
     counts.set(line.scope, count);
-    return { line, count };
+    return [line, count];
   });
-  const kept = counted.sort((one, other) => one.count - other.count).slice(0, most);
-  return kept.map(({ line }) => line).sort((one, other) => one.number - other.number);
+  const kept = counted.sort(([, one], [, other]) => one - other).slice(0, most);
+  return kept.map(([line]) => line).sort((one, other) => one.number - other.number);
 }
 
 function readLines(kept: string): readonly LogRecord[] {

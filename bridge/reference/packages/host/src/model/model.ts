@@ -119,7 +119,7 @@ export class PageModel {
   /** Whether what was begun here goes on meanwhile: not where no bridge runs. */
   get carriesOn(): boolean {
     const task = this.operations.tasks.at(-1);
-    return this.#trouble !== "absent" && task?.own === true && task.outcome === "";
+    return this.#trouble !== "absent" && task?.outcome === "" && task.own;
   }
 
   /** The state of the connection in a word or two. */
@@ -385,8 +385,8 @@ export class PageModel {
   }
 
   /**
-   * Show something when an operation is done, unless the user has gone elsewhere meanwhile; also
-   * within a view, as `isThere` tells.
+   * Show something when an operation is done, unless the user has gone elsewhere meanwhile: to
+   * another view, or to another part of this one, when `isThere` is false.
    */
   async showAfter(
     running: Promise<Task>,
